@@ -5,35 +5,35 @@ use serde::{Deserialize, Serialize};
 /// A change of one file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileChange {
-    /// The absolute path, as it was opened; what cannot be shown is replaced.
+    /// The absolute path of the opened file. Characters that cannot be displayed are replaced.
     pub path: String,
     /// The absolute path that was asked for, if it leads to the file through a link.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked: Option<String>,
     /// The kind of change.
     pub action: ChangeAction,
-    /// SHA-256 of the bytes before, in hexadecimal digits; none if there was no file.
+    /// SHA-256 of the bytes before, in hexadecimal digits. `None` if there was no file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<String>,
-    /// SHA-256 of the bytes after; none if there is no file, or if they are not known.
+    /// SHA-256 of the bytes after. `None` if there is no file, or if they are not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<String>,
-    /// Whether a command did it: it was found behind the command, and the model has not seen the content.
+    /// True if a command made the change. It was detected after the command, and the model has not seen the content.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub by_command: bool,
-    /// The permissions of a file that was removed, such as 0o644, or of a program that a command made.
+    /// The permissions of a file that was removed, or of a program that a command made, for example 0o644.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<u32>,
-    /// How many lines are new.
+    /// Number of added lines.
     pub added: u64,
-    /// How many lines are gone.
+    /// Number of removed lines.
     pub removed: u64,
-    /// The unified diff, as far as it is shown: whole lines of at most 64 KiB.
+    /// The unified diff, cut to whole lines of at most 64 KiB.
     pub diff: String,
-    /// Whether the diff goes on.
+    /// True if `diff` is only the beginning of the diff.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub diff_cut: bool,
-    /// Where the file is.
+    /// The place of the file.
     pub place: Place,
     /// The folders that are made for it, or that went with it, the uppermost first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -58,13 +58,13 @@ pub enum ChangeAction {
     Unknown,
 }
 
-/// Where a file is.
+/// The place of a file, relative to the folder of the conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Place {
     /// In the folder of the conversation.
     Workspace,
-    /// There, at a place that tells other programs what to do.
+    /// In that folder, at a path from which other programs read instructions.
     Protected,
     /// Anywhere else.
     Outside,

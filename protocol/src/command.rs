@@ -23,30 +23,30 @@ pub struct CommandPlan {
     pub folder: String,
     /// The access that it asks for.
     pub access: Access,
-    /// Whether it may reach the network.
+    /// True if the command may use the network.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub network: bool,
-    /// Whether it runs on while the model goes on.
+    /// True if the command runs in the background while the conversation continues.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub background: bool,
-    /// How long it may run, in seconds; 0 in the background, which has no limit.
+    /// Time limit in seconds; 0 in the background, which has no limit.
     pub timeout_s: u64,
     /// The means that contains it.
     pub backend: Backend,
-    /// Whether that holds all that `access` and `network` promise, so that nobody needs to be asked about a
-    /// command that only reads.
+    /// True if the containment enforces all that `access` and `network` promise, so that a command that only reads
+    /// needs no approval.
     pub contained: bool,
     /// The gaps in its containment.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gaps: Vec<String>,
-    /// Whether it can read the token of the service, and so answer approvals itself.
+    /// True if the command can read the token of the service, and so could answer approvals.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub answers_itself: bool,
     /// The file of a program that it names and that other commands can change, if it has full access or the
     /// network: no rule allows it then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub changeable_program: Option<String>,
-    /// Why the model wants it, in its words.
+    /// The reason why the model wants to run the command, in its words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
 }
@@ -55,12 +55,12 @@ pub struct CommandPlan {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Access {
-    /// It reads; only a folder of its own for temporary files can be written.
+    /// Read access; only a dedicated folder for temporary files can be written.
     Read,
-    /// It also writes the folder of the conversation.
+    /// Read access, and write access to the folder of the conversation.
     #[default]
     Write,
-    /// It is outside of the containment of files and network.
+    /// Access without containment of files and network.
     Full,
     /// An access that this version does not know. Never sent.
     #[serde(other)]
@@ -71,7 +71,7 @@ pub enum Access {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Backend {
-    /// Namespaces of its own, with Landlock where the kernel has it.
+    /// Separate namespaces, with Landlock where the kernel supports it.
     Namespaces,
     /// Landlock and a filter of system calls.
     Landlock,
@@ -136,7 +136,7 @@ impl Subject {
         }
     }
 
-    /// The same without what is long: for records that only name it.
+    /// The same without the diff of a change, for records that only name it.
     #[must_use]
     pub fn brief(self) -> Self {
         match self {

@@ -11,7 +11,7 @@ pub struct NewConversation {
     /// A title of at most 200 characters on one line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// The absolute path of the folder that it is to work in, for good; the service's if left out.
+    /// The absolute path of the working folder, which cannot be changed later; the service's if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workspace: Option<String>,
     /// The settings in which it differs from the service.
@@ -40,7 +40,7 @@ pub struct ForkOrder {
     /// The title of the fork; that of its origin if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// The name of the client that goes on in the fork: then the clients of its origin are told.
+    /// The name of the client that continues in the fork. If set, the clients of the origin receive an event.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
 }
@@ -48,7 +48,7 @@ pub struct ForkOrder {
 /// The answer to `DELETE /v1/conversations/{id}`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Deleted {
-    /// Where the journal is now.
+    /// The path that the journal was moved to.
     pub trash: String,
 }
 
@@ -69,22 +69,22 @@ pub struct Summary {
     /// The run that is going, or was interrupted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_id: Option<u64>,
-    /// How many prompts were accepted.
+    /// Number of accepted prompts.
     pub prompts: u64,
-    /// How many turns were started.
+    /// Number of turns that were started.
     pub turns: u64,
-    /// How many records its journal has.
+    /// Number of records in its journal.
     pub records: u64,
     /// The token counts of all runs that have ended.
     pub usage: Usage,
-    /// When it was made, in Unix seconds.
+    /// The time when it was created, in Unix seconds.
     pub created_at: u64,
-    /// When its last record was written, in Unix seconds.
+    /// The time when its last record was written, in Unix seconds.
     pub active_at: u64,
-    /// How many of its commands run in the background.
+    /// Number of its commands that run in the background.
     #[serde(default, skip_serializing_if = "is_none")]
     pub jobs: u64,
-    /// Why it cannot be read, if it cannot.
+    /// The error, if its journal cannot be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
@@ -135,20 +135,20 @@ pub struct Snapshot {
     pub message: String,
     /// The settings in which it differs from the service.
     pub settings: Settings,
-    /// The queued messages, in the order in which they will be said.
+    /// The queued messages, in the order in which they will be sent to the model.
     pub queue: Vec<QueueItem>,
-    /// The files whose instructions the model is told, in their order.
+    /// The files whose instructions are part of the system prompt, in their order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub context_files: Vec<ContextFile>,
     /// The conversation that it was forked from, and the last record that both have.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forked_from: Option<(String, u64)>,
-    /// How many clients are attached.
+    /// Number of attached clients.
     pub attached: usize,
     /// The last events, the oldest first.
     pub history: History,
-    /// The blocks that a reply left unfinished when the service died, as far as they were shown: a
-    /// `delta` each, from the beginning. The next run makes records of them.
+    /// The blocks that a reply left unfinished when the service died, up to what clients were shown: a `delta` each,
+    /// from the beginning. The next run makes records of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unfinished: Vec<Event>,
     /// The approvals that wait for an operator's answer.
@@ -157,19 +157,19 @@ pub struct Snapshot {
     /// The jobs in the background, the oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub jobs: Vec<Job>,
-    /// Where the snapshot was taken: events follow from here.
+    /// The position of the snapshot: events follow from here.
     pub position: String,
     /// The part of the journal that could not be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub damage: Option<Damage>,
 }
 
-/// A file whose instructions the model is told.
+/// A file whose instructions are part of the system prompt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ContextFile {
-    /// Where it is.
+    /// The path of the file.
     pub path: String,
-    /// How many bytes of it are told.
+    /// Number of its bytes that the model receives.
     pub bytes: u64,
 }
 
@@ -200,9 +200,9 @@ pub struct PastEvent {
 /// The part of a journal that could not be read and was set aside.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Damage {
-    /// How many parts.
+    /// Number of unreadable parts.
     pub parts: u64,
-    /// How many bytes they have.
+    /// Number of bytes in these parts.
     pub bytes: u64,
     /// The file with a copy of them.
     pub file: String,

@@ -17,7 +17,7 @@ use crate::{
 pub enum Event {
     /// An operator's prompt was accepted.
     User {
-        /// The prompt, as it was submitted.
+        /// The text of the prompt, unchanged.
         content: String,
         /// The run that it started. Not on `GET /events`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -31,7 +31,7 @@ pub enum Event {
         /// The queue that it waited in. Not on `GET /events`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         queue: Option<Queue>,
-        /// Its name there; it waits no more. Not on `GET /events`.
+        /// The name that it had in the queue; it no longer waits there. Not on `GET /events`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         item: Option<u64>,
         /// Files that go with it. Not on `GET /events`.
@@ -67,13 +67,13 @@ pub enum Event {
         id: String,
         /// The tool's result, or a JSON object with the field `error`.
         result: String,
-        /// Whether the call failed. Always present.
+        /// True if the call failed. Always present.
         #[serde(rename = "isError")]
         is_error: bool,
-        /// How long the tool ran. Not on `GET /events`.
+        /// Duration of the call in milliseconds. Not on `GET /events`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         duration_ms: Option<u64>,
-        /// How much it brought, if the tool counts it. Not on `GET /events`.
+        /// Size of the result, if the tool counts it. Not on `GET /events`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         extent: Option<Extent>,
         /// Unix seconds.
@@ -83,7 +83,8 @@ pub enum Event {
     Reasoning {
         /// The whole text of the block.
         content: String,
-        /// How long the model thought, from the request or from the block before. Not on `GET /events`.
+        /// Duration of the model's thinking in milliseconds, from the request or from the block before. Not on `GET
+        /// /events`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         duration_ms: Option<u64>,
         /// Unix seconds.
@@ -112,16 +113,16 @@ pub enum Event {
     RunEnded {
         /// The run.
         run_id: u64,
-        /// How.
+        /// The outcome of the run.
         outcome: Outcome,
-        /// Why, when it is not the usual end; may be empty.
+        /// The reason of an unusual end; may be empty.
         message: String,
         /// The token counts of the whole conversation so far.
         usage: Usage,
         /// The token counts of the run.
         #[serde(default)]
         run_usage: Usage,
-        /// How long it took; none if the service started anew meanwhile.
+        /// Duration of the run in milliseconds. `None` if the service was restarted meanwhile.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         duration_ms: Option<u64>,
         /// The name of the client that cancelled it.
@@ -145,7 +146,7 @@ pub enum Event {
         run_id: u64,
         /// Counts the turns of the run from 1.
         turn: u32,
-        /// How.
+        /// The outcome of the turn.
         outcome: Outcome,
         /// Unix seconds.
         timestamp: u64,
@@ -154,25 +155,25 @@ pub enum Event {
     ReplyEnded {
         /// The model that replied.
         model: String,
-        /// Why the reply ended, in the API's words.
+        /// The reason why the reply ended, in the API's words.
         stop_reason: String,
         /// The token counts of the reply, as the API reported them.
         usage: Map<String, Value>,
-        /// The window of the model, where it is known: how much of it the conversation takes behind
-        /// the reply are the tokens of `usage` together.
+        /// The window of the model, if it is known. After the reply the conversation occupies the sum of the tokens in
+        /// `usage`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         window: Option<ContextWindow>,
         /// Unix seconds.
         timestamp: u64,
     },
-    /// There is no complete reply.
+    /// The model's reply failed before it was complete.
     ReplyFailed {
-        /// Why.
+        /// The error.
         error: String,
         /// Unix seconds.
         timestamp: u64,
     },
-    /// A block of the reply is complete that has nothing to read, such as redacted thinking.
+    /// A block of the reply without readable content is complete, for example redacted thinking.
     Block {
         /// The API's type of the block.
         block_type: String,
@@ -210,7 +211,7 @@ pub enum Event {
     Queued {
         /// Names it within its conversation.
         item: u64,
-        /// Where it waits.
+        /// The queue that it waits in.
         queue: Queue,
         /// The text.
         content: String,
@@ -226,7 +227,7 @@ pub enum Event {
         /// Unix seconds.
         timestamp: u64,
     },
-    /// Messages wait no more, and will not be said.
+    /// Queued messages were withdrawn; they will not be sent to the model.
     Withdrawn {
         /// Their names.
         items: Vec<u64>,
@@ -256,19 +257,19 @@ pub enum Event {
     },
     /// The past is about to be summarized.
     CompactionStarted {
-        /// Why.
+        /// The reason of the summary.
         reason: CompactionReason,
         /// The estimate of the next request, in tokens.
         tokens: u64,
-        /// The name of the client that asked for it; none if it began by itself.
+        /// The name of the client that asked for it. `None` if the service began it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<String>,
         /// Unix seconds.
         timestamp: u64,
     },
-    /// The past but for its end was summarized; the model is told the summary in its place.
+    /// The past except for its end was summarized; the model receives the summary in its place.
     Compacted {
-        /// Why.
+        /// The reason of the summary.
         reason: CompactionReason,
         /// The summary.
         summary: String,
@@ -283,9 +284,9 @@ pub enum Event {
     },
     /// The past was not summarized.
     CompactionFailed {
-        /// Why not.
+        /// The error.
         error: String,
-        /// The name of the client that asked for it; none if it began by itself.
+        /// The name of the client that asked for it. `None` if the service began it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<String>,
         /// Unix seconds.
@@ -315,7 +316,7 @@ pub enum Event {
         id: u64,
         /// The answer.
         answer: Verdict,
-        /// How far it reaches.
+        /// The scope of the answer.
         scope: Scope,
         /// A line for the model.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -326,11 +327,11 @@ pub enum Event {
         /// Unix seconds.
         timestamp: u64,
     },
-    /// An approval is not open any more, and nobody answered it.
+    /// An approval was closed without an answer.
     ApprovalWithdrawn {
         /// The approval.
         id: u64,
-        /// Why.
+        /// The reason of the withdrawal.
         reason: Withdrawal,
         /// The name of the client that caused it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -391,9 +392,9 @@ pub enum Event {
         command: String,
         /// The output, with one last line: how the command ended.
         result: String,
-        /// Whether it failed.
+        /// True if the command failed.
         is_error: bool,
-        /// Whether the model is not told of it.
+        /// True if the command and its output are hidden from the model.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         is_hidden: bool,
         /// The name of the client that ran it.
@@ -402,7 +403,7 @@ pub enum Event {
         /// Unix seconds.
         timestamp: u64,
     },
-    /// Somebody went on from here in another conversation.
+    /// A client forked this conversation and continues in the fork.
     Branched {
         /// The other conversation.
         conversation: String,
@@ -429,7 +430,7 @@ pub enum Event {
     JobEnded {
         /// The job.
         job: u64,
-        /// How.
+        /// The end of the job.
         #[serde(flatten)]
         end: JobEnd,
         /// Unix seconds.
@@ -451,7 +452,7 @@ pub enum Event {
     },
     /// One fact of a workflow; only on the stream of a workflow.
     Workflow {
-        /// The record, as it is in the workflow's journal: its `type` and its `data`.
+        /// The record with the `type` and the `data` that it has in the workflow's journal.
         record: Value,
         /// Unix seconds.
         timestamp: u64,
@@ -469,20 +470,19 @@ pub enum Event {
         index: u64,
         /// The kind of block that the piece belongs to.
         kind: DeltaKind,
-        /// Where the piece begins in its block, in bytes of UTF-8. 0 begins the block anew.
+        /// Offset of the piece in its block, in bytes of UTF-8. Offset 0 restarts the block.
         offset: u64,
         /// The piece.
         text: String,
     },
-    /// The pieces of unfinished blocks so far are void: the model is asked again, or not any more.
-    /// Passing.
+    /// The pieces of unfinished blocks so far are void: the request to the model failed, and may be repeated. Passing.
     Discarded {},
-    /// A running tool shows something before its result is there. It has no id of its own and is not in
-    /// the journal; the result need not contain it.
+    /// A running tool shows something before its result is there. The event has no id and is not in the journal; the
+    /// result need not contain the text.
     ToolOutput {
         /// The id of the call.
         id: String,
-        /// Where it begins in all that the call has shown, in bytes.
+        /// Offset of the text in the whole output of the call, in bytes.
         offset: u64,
         /// The new text.
         text: String,
@@ -496,14 +496,14 @@ pub enum Event {
         attempt: u32,
         /// The step, such as `check:suite`.
         step: String,
-        /// Where it begins in all that the step has shown, in bytes.
+        /// Offset of the text in the whole output of the step, in bytes.
         offset: u64,
         /// The new text.
         text: String,
     },
     /// The clients that are attached. Passing.
     Presence {
-        /// How many clients.
+        /// Number of attached clients.
         count: usize,
         /// The names of those that gave one, at most 32.
         names: Vec<String>,
@@ -512,7 +512,7 @@ pub enum Event {
     Attached {
         /// The conversation.
         conversation: String,
-        /// Where the stream is.
+        /// The position of the stream.
         position: String,
         /// The conversation's state.
         state: State,
@@ -522,19 +522,18 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         run_id: Option<u64>,
     },
-    /// The position that the client showed cannot be served; it starts anew from the snapshot.
-    /// Passing.
+    /// The position that the client sent cannot be served; the client starts again from the snapshot. Passing.
     Reset {
-        /// Why.
+        /// The reason why the position cannot be served.
         reason: String,
-        /// The conversation as it is now. Events follow from its position on.
+        /// The present state of the conversation. Events follow from its position on.
         snapshot: Box<crate::Snapshot>,
     },
     /// Records between these two cannot be read; they were set aside. Passing.
     Gap {
         /// The last record before the gap.
         after: u64,
-        /// The first record behind it.
+        /// The first record after the gap.
         before: u64,
     },
     /// An event that this version does not know. Never sent; only read, from newer services.
@@ -542,10 +541,10 @@ pub enum Event {
     Unknown,
 }
 
-/// How an event is treated by those who have no rule of their own for its type.
+/// The default treatment of events, for readers that have no rule for an event's type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Family {
-    /// A fact of the conversation: a reader is told of it where it happened.
+    /// A fact of the conversation: readers show it at its place in the history.
     Fact,
     /// News of the stream that is soon outdated.
     Passing,
@@ -604,13 +603,13 @@ impl Event {
         self.facts().type_name
     }
 
-    /// How the event is treated where its type has no rule of its own.
+    /// The treatment of the event by readers that have no rule for its type.
     #[must_use]
     pub fn family(&self) -> Family {
         self.facts().family
     }
 
-    /// When it happened, in Unix seconds; events without it are passing.
+    /// The time of the event in Unix seconds. `None` for passing events.
     #[must_use]
     pub fn timestamp(&self) -> Option<u64> {
         self.facts().timestamp
@@ -689,7 +688,7 @@ impl Event {
     }
 }
 
-/// How a turn or a run ended.
+/// The outcome of a turn or a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
@@ -706,7 +705,7 @@ pub enum Outcome {
     Unknown,
 }
 
-/// Why the past is summarized.
+/// The reason why the past is summarized.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CompactionReason {

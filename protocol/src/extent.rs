@@ -1,8 +1,8 @@
-//! How much a tool call brought, as the tool counted it.
+//! The size of a tool call's result, as the tool counted it.
 
 use serde::{Deserialize, Serialize};
 
-/// How much a tool call brought. A tool fills in what it counts; old records have none of it.
+/// The size of a tool call's result. Each tool fills in the fields that it counts; records of old versions have none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Extent {
     /// Lines that were returned.
@@ -23,10 +23,10 @@ pub struct Extent {
     /// Lines that are new in a file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub added: Option<u64>,
-    /// Lines that are gone from a file.
+    /// Lines that were removed from a file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub removed: Option<u64>,
-    /// Whether there is more than what was returned, and it was not counted.
+    /// True if the result is incomplete and the rest was not counted.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub more: bool,
 }

@@ -9,8 +9,8 @@ pub struct FoundFiles {
     pub query: String,
     /// The paths below the folder, the best first.
     pub files: Vec<String>,
-    /// How many files were looked at.
+    /// Number of files that were searched.
     pub known: usize,
-    /// Whether these are all that the folder has.
+    /// True if the search covered all files of the folder.
     pub is_whole: bool,
 }

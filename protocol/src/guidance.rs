@@ -18,9 +18,9 @@ pub struct SkillList {
 pub struct SkillSummary {
     /// Names it.
     pub name: String,
-    /// When to use it.
+    /// The situations in which the skill should be used.
     pub description: String,
-    /// Whether the model is not told of it.
+    /// True if the skill is hidden from the model.
     pub hidden: bool,
     /// The file that it was loaded from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -63,7 +63,7 @@ pub struct SkillOrder {
     /// Further instructions.
     #[serde(default, skip_serializing_if = "Instructions::is_empty")]
     pub instructions: Instructions,
-    /// Where it waits; it is said at once if left out.
+    /// The queue that it waits in; it is sent at once if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue: Option<Queue>,
     /// As for a prompt.
@@ -85,7 +85,7 @@ pub enum Instructions {
 }
 
 impl Instructions {
-    /// Whether there are none.
+    /// True if there are no texts.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         matches!(self, Self::Several(texts) if texts.is_empty())
@@ -119,7 +119,7 @@ pub struct TemplateOrder {
     /// The same as one line, which is taken apart at white space outside of quotes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line: Option<String>,
-    /// Where it waits; it is said at once if left out.
+    /// The queue that it waits in; it is sent at once if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue: Option<Queue>,
     /// As for a prompt.

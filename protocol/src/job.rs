@@ -1,4 +1,4 @@
-//! Jobs: commands that run in the background while the conversation goes on.
+//! Jobs: commands that run in the background while the conversation continues.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +11,7 @@ pub struct Job {
     pub call: String,
     /// The line for the shell, at most its first 1,024 bytes.
     pub command: String,
-    /// When it was started, in seconds since the Unix epoch.
+    /// The start time in seconds since the Unix epoch.
     pub since: u64,
 }
 
@@ -36,7 +36,7 @@ pub struct StopJobOrder {
 pub struct StopJobAnswer {
     /// The job.
     pub job: u64,
-    /// How it ended, which may have been before.
+    /// The end of the job, possibly from before this order.
     #[serde(flatten)]
     pub end: JobEnd,
 }
@@ -58,7 +58,7 @@ impl JobEnd {
     }
 }
 
-/// How a job ended.
+/// The end of a job.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "how", rename_all = "snake_case")]
 pub enum JobEnd {
@@ -72,15 +72,15 @@ pub enum JobEnd {
         /// The number of the signal.
         signal: i32,
     },
-    /// Somebody stopped it.
+    /// A client stopped it.
     Stopped {
         /// The name of the client.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<String>,
     },
-    /// It took too much.
+    /// It reached a limit.
     OverLimit {
-        /// Which, and how much there may be.
+        /// The limit and its value.
         what: String,
     },
     /// The service stopped or died.
@@ -89,7 +89,7 @@ pub enum JobEnd {
     Forked,
     /// The process that held it failed.
     Failed {
-        /// How.
+        /// The reason.
         reason: String,
     },
     /// An end that this version does not know. Never sent.

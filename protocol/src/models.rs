@@ -19,16 +19,16 @@ pub struct ModelEntry {
     /// The name to show to people.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub display_name: String,
-    /// Where it is in its life, in the API's word: `active`, `deprecated` or `retired`.
+    /// The state in the model's life cycle, in the API's word: `active`, `deprecated` or `retired`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lifecycle: Option<String>,
-    /// How many tokens a request may have.
+    /// Maximum number of tokens of a request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_input_tokens: Option<u64>,
-    /// How many tokens a reply may have.
+    /// Maximum number of tokens of a reply.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_tokens: Option<u64>,
-    /// How much it can be told to think.
+    /// The thinking levels that the model supports.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub thinking: Vec<ThinkingLevel>,
 }

@@ -1,4 +1,4 @@
-//! Orders that go from a client to the machine of a conversation as they are.
+//! Orders that go from a client to the machine of a conversation unchanged.
 
 use std::fmt::Debug;
 

@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Queue {
-    /// Said before the next model request, behind the results of the tools.
+    /// Sent before the next model request, after the results of the tools.
     Steer,
-    /// Said when the run would otherwise end.
+    /// Sent when the run would otherwise end.
     FollowUp,
 }
 
@@ -17,7 +17,7 @@ pub enum Queue {
 pub struct QueueItem {
     /// Names it within its conversation.
     pub item: u64,
-    /// Where it waits.
+    /// The queue that it waits in.
     pub queue: Queue,
     /// The text.
     pub content: String,
@@ -49,7 +49,7 @@ pub struct QueueAnswer {
 /// The answer to `DELETE …/queue` and `DELETE …/queue/{item}`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct WithdrawAnswer {
-    /// The messages that wait no more.
+    /// The messages that were withdrawn.
     pub withdrawn: Vec<u64>,
 }
 
@@ -60,7 +60,7 @@ pub struct Attachment {
     pub sha256: String,
     /// Its media type: an `image/…` type, `application/pdf` or `text/plain`.
     pub media_type: String,
-    /// How many bytes it has.
+    /// Size in bytes.
     pub bytes: u64,
     /// Its name.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -9,8 +9,8 @@ use crate::{ApprovalMode, AttachmentOrder};
 pub struct PromptOrder {
     /// The question; must not be blank.
     pub content: String,
-    /// Makes a repetition safe: a prompt with a key that the conversation has seen is not run
-    /// again, and is answered as the first one was. The header `Idempotency-Key` says the same.
+    /// Makes a repetition safe: a prompt with a key that the conversation has seen is not run again, and is answered as
+    /// the first one was. The header `Idempotency-Key` has the same meaning.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
     /// The name of the client that sends it, for the other clients.
@@ -36,7 +36,7 @@ pub struct PromptOrder {
 pub struct ShellOrder {
     /// The text that the shell is given.
     pub command: String,
-    /// Whether the model is not to be told of it.
+    /// True if the command and its output are hidden from the model.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_hidden: bool,
     /// The name of the client that runs it.
@@ -49,20 +49,20 @@ pub struct ShellOrder {
 pub struct ShellAnswer {
     /// The output, with one last line: how the command ended.
     pub result: String,
-    /// Whether it failed.
+    /// True if the command failed.
     pub is_error: bool,
 }
 
 /// The body of `POST /cancel`; may be left out.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct CancelOrder {
-    /// The run to cancel; whatever runs if left out.
+    /// The run to cancel; the current run if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_id: Option<u64>,
     /// The name of the client that cancels it, for the other clients.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
-    /// Whether what waits in the queues is withdrawn, too.
+    /// True if the queued messages are withdrawn, too.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub clear_queue: bool,
 }
@@ -94,13 +94,13 @@ pub struct CompactOrder {
 /// The answer to `POST …/compact`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct CompactAnswer {
-    /// Whether the past was replaced by a summary; false if there was no need.
+    /// True if the past was replaced by a summary; false if there was no need.
     pub compacted: bool,
     /// The estimate of the next request before, in tokens.
     pub tokens_before: u64,
     /// The estimate of the next request now, in tokens.
     pub tokens_after: u64,
-    /// Where the journal that was replaced is kept.
+    /// The path of the archived journal that was replaced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub archive: Option<String>,
 }
@@ -115,6 +115,6 @@ pub struct PromptAnswer {
 /// The answer to `POST /cancel`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CancelAnswer {
-    /// Whether a run was stopped; false when none was going.
+    /// True if a run was stopped; false if there was none.
     pub cancelled: bool,
 }

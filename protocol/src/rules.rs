@@ -27,7 +27,7 @@ pub struct HeldRule {
     pub action: RuleAction,
     /// The tool and the pattern that it covers, like `edit(src/**)`.
     pub rule: String,
-    /// How far it reaches.
+    /// The scope of the rule.
     pub scope: Scope,
     /// The folder that it holds in, if it holds in all conversations there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -38,7 +38,7 @@ pub struct HeldRule {
 }
 
 impl HeldRule {
-    /// Whether both give the same answer to the same changes, no matter who made them.
+    /// True if both rules give the same answer to the same changes, regardless of the client that made them.
     #[must_use]
     pub fn is_like(&self, other: &Self) -> bool {
         let told = |held: &Self| (held.action, held.scope, held.workspace.clone());
@@ -100,7 +100,7 @@ pub struct RunRules {
 }
 
 impl RunRules {
-    /// Whether nothing is said.
+    /// True if there are no rules.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()

@@ -16,7 +16,7 @@ pub struct ProtocolRange {
 }
 
 impl ProtocolRange {
-    /// Whether a program with this range understands one with the other.
+    /// True if programs with these two ranges have a version in common.
     #[must_use]
     pub fn overlaps(self, other: Self) -> bool {
         self.min <= other.max && other.min <= self.max
@@ -45,29 +45,27 @@ pub fn challenge(nonce: &str, address: &str) -> String {
     format!("harness service proof 1\n{nonce}\n{address}\n")
 }
 
-/// The file `service.json` in the state folder, by which programs find the running service.
+/// The file `service.json` in the state folder, which lets programs find the running service.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Discovery {
-    /// Where it listens, such as `127.0.0.1:8421`.
+    /// The address that it listens on, for example `127.0.0.1:8421`.
     pub address: String,
     /// Its process.
     pub pid: u32,
     /// Names this life of the service.
     pub epoch: String,
-    /// The key by which it proves itself, new at each start, in hexadecimal digits. A service
-    /// older than 0.2 has none.
+    /// The key that it proves itself with, new at each start, in hexadecimal digits. A service older than 0.2 has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proof_key: Option<String>,
-    /// Its version. A service older than 0.2 does not tell.
+    /// Its version. A service older than 0.2 does not write it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
 }
 
-/// The answer to `GET /v1/service`: what one is attached to. Programs ignore fields that they do
-/// not know.
+/// The answer to `GET /v1/service`: a description of the service. Programs ignore fields that they do not know.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServiceInfo {
-    /// Its release, such as `0.2.0`.
+    /// Its release, for example `0.2.0`.
     pub version: String,
     /// The versions of the protocol that it speaks.
     pub protocol: ProtocolRange,
@@ -78,7 +76,7 @@ pub struct ServiceInfo {
     pub epoch: String,
     /// Its process.
     pub pid: u32,
-    /// Where it listens.
+    /// The address that it listens on.
     pub address: String,
     /// The state folder, absolute.
     pub home: String,
@@ -90,22 +88,22 @@ pub struct ServiceInfo {
     pub model: String,
     /// The means that contains the commands of tools: `namespaces`, `landlock` or `none`.
     pub sandbox: String,
-    /// When it started, in Unix seconds.
+    /// The time of its start, in Unix seconds.
     pub started_at: u64,
-    /// The file that it logs to; standard error if none.
+    /// The file that it logs to. `None` if it logs to standard error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log: Option<String>,
-    /// Whether a client started it in the background.
+    /// True if a client started it in the background.
     #[serde(default)]
     pub detached: bool,
-    /// How many event streams are open.
+    /// Number of open event streams.
     pub clients: usize,
-    /// How many runs are going.
+    /// Number of runs in progress.
     pub runs: usize,
     /// Its settings, in the order of `harness config`.
     #[serde(default)]
     pub settings: Vec<SettingValue>,
-    /// How it was started, so that another can be started so.
+    /// The options of its start, so that another service can be started with the same.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start: Option<StartOptions>,
 }
@@ -115,16 +113,16 @@ pub struct ServiceInfo {
 pub struct StartOptions {
     /// The folder that it was started in, absolute: relative paths of its settings begin there.
     pub folder: String,
-    /// The settings that came from flags, by name, as they were written.
+    /// The settings that came from flags, by name, with the text that was given.
     #[serde(default)]
     pub flags: Vec<GivenSetting>,
-    /// The settings that came from the environment, by variable, as they were written. Secrets are
-    /// never among them.
+    /// The settings that came from the environment, by variable, with the text that was given. Secrets are never among
+    /// them.
     #[serde(default)]
     pub environment: Vec<GivenSetting>,
 }
 
-/// A setting as it was given.
+/// A setting with the text that was given for it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GivenSetting {
     /// The flag without its dashes, or the variable.
@@ -136,12 +134,12 @@ pub struct GivenSetting {
 /// The server and model that answer the prompts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Upstream {
-    /// Which kind.
+    /// The kind of upstream.
     pub kind: UpstreamKind,
-    /// The host of the API, with its port if it has one; nothing for the demo.
+    /// The host of the API, with its port if it has one. `None` for the demo.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
-    /// Whether requests carry a key; a server of one's own may ask for none.
+    /// True if requests carry a key; a private server may require none.
     #[serde(default)]
     pub has_key: bool,
 }
@@ -164,9 +162,9 @@ pub enum UpstreamKind {
 pub struct SettingValue {
     /// Its name, as in `config.toml`.
     pub key: String,
-    /// Its value as text; nothing if it is unset. A secret is `***`.
+    /// Its value as text. `None` if it is unset. A secret is `***`.
     pub value: Option<String>,
-    /// Where it came from, as `harness config` says it.
+    /// The source of the value, in the words of `harness config`.
     pub source: String,
     /// For a secret that is in use: HMAC-SHA256 over it with the key of `service.json`, cut to 16
     /// hexadecimal digits, so that its owner can tell whether two are the same.

@@ -4,13 +4,13 @@ use serde_json::{Number, Value};
 
 use crate::settings::SETTINGS;
 
-/// How long a text such as a system prompt may be, in bytes.
+/// Maximum length of a text such as a system prompt, in bytes.
 const MAX_TEXT: usize = 1024 * 1024;
-/// How long a name may be, in bytes.
+/// Maximum length of a name, in bytes.
 const MAX_NAME: usize = 4096;
-/// How many texts a list may have.
+/// Maximum number of texts in a list.
 const MAX_TEXTS: usize = 64;
-/// How many characters of a value that a setting cannot have are repeated.
+/// Maximum number of characters of a refused value that an error repeats.
 const MAX_SHOWN: usize = 100;
 
 /// One row of the table of settings.
@@ -48,7 +48,7 @@ pub enum SettingKind {
     OneOf(&'static str, &'static [&'static str]),
     /// Names of tools.
     Names,
-    /// Texts that say something, blanks at their ends included.
+    /// Texts that are not blank, with the blanks at their ends.
     Texts,
     /// The name that an operator gave to a key. Only conversations have it.
     KeySource,
@@ -78,7 +78,7 @@ impl SettingKind {
         }
     }
 
-    /// The word for the value in the help of a service; nothing if a service cannot have one.
+    /// The word for the value in the help of a service. `None` if a service does not have such a setting.
     #[must_use]
     pub const fn called(self) -> Option<&'static str> {
         match self {
@@ -94,8 +94,7 @@ impl SettingKind {
         }
     }
 
-    /// The value that a text on a command line stands for. What it cannot be stays a text, for the
-    /// service to refuse.
+    /// The value that a text on a command line means. A text of the wrong kind stays a text, which the service refuses.
     #[must_use]
     pub fn read(self, text: &str) -> Value {
         let word = text.trim();
@@ -150,7 +149,7 @@ impl SettingKind {
         }
     }
 
-    /// Whether it can be this value.
+    /// True if a setting of this kind can have this value.
     #[must_use]
     pub fn takes(self, value: &Value) -> bool {
         let text = value.as_str();
@@ -207,7 +206,7 @@ impl Setting {
         })
     }
 
-    /// Whether the setting can have this value.
+    /// Checks that the setting can have this value.
     ///
     /// # Errors
     /// One line that names the setting, the value and what it can be.

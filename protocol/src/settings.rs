@@ -19,8 +19,7 @@ macro_rules! settings {
             pub $name: Option<$type>,)+
         }
 
-        /// Settings of which nothing is left out. The default is what a service has that was told
-        /// nothing.
+        /// Settings of which nothing is left out. The default is that of a service without any configuration.
         #[derive(Debug, Clone, PartialEq, Eq)]
         pub struct FullSettings {
             $($(#[$doc])+ pub $name: $full,)+
@@ -97,68 +96,68 @@ settings! {
     max_tokens: u32 => u32 = 4096,
         SettingKind::whole("N", 0, u32::MAX as u64).of_services(0, 1_000_000),
         "Longest reply in tokens; 0 for the model's own limit";
-    /// How many model requests one prompt may cause. At least 1.
+    /// Maximum number of model requests that one prompt may cause. At least 1.
     max_turns: u32 => u32 = 10,
         SettingKind::whole("N", 1, u32::MAX as u64).of_services(1, 1_000_000), "Most model requests a run";
     /// The standing instructions that the model gets before the conversation; empty for none.
     system_prompt: String => String = String::new(),
         SettingKind::Text, "Standing instructions for the model; blank for none";
-    /// How much the model thinks before it replies; as it does by itself if left out.
+    /// Thinking level of the model; the model's default if left out.
     thinking: ThinkingLevel => Option<ThinkingLevel> = None,
         SettingKind::OneOf("LEVEL", THINKING_LEVELS),
         "How much the model thinks: off, minimal, low, medium, high, xhigh or max; as it does by itself if unset";
-    /// How much the words of a reply are left to chance; as the model has it if left out.
+    /// Sampling temperature of a reply; the model's default if left out.
     temperature: Number => Option<Number> = None,
         SettingKind::Decimal("NUMBER", 0, 1),
         "How much is left to chance, where the model takes that and does not think; as it has it if unset";
     /// The texts that end a reply where the model would write them.
     stop_sequences: Vec<String> => Vec<String> = Vec::new(),
         SettingKind::Texts, "Texts that end a reply where the model would write them";
-    /// The names of the tools that the model is offered; all if empty, and none if it is
-    /// [`NO_TOOLS`] alone. Names that no tool has are passed over.
+    /// The names of the tools that the model is offered; all if empty, and none if it is [`NO_TOOLS`] alone. Unknown
+    /// names are ignored.
     active_tools: Vec<String> => Vec<String> = Vec::new(),
         SettingKind::Names, "Tools that the model is offered; all if empty, or none";
-    /// How the tool calls of one reply are run.
+    /// The order in which the tool calls of one reply run.
     tool_execution: ToolExecution => ToolExecution = ToolExecution::default(),
         SettingKind::OneOf("MODE", &["sequential_fail_fast", "sequential", "parallel"]),
         "How the tool calls of one reply run: sequential_fail_fast, sequential or parallel";
-    /// How much of what tools change is asked before.
+    /// The kinds of changes by tools that need an operator's approval.
     mode: ApprovalMode => ApprovalMode = ApprovalMode::default(),
         SettingKind::OneOf("MODE", &["plan", "ask", "edits", "sandbox", "locked"]),
         "What tools may change: plan nothing, ask before, edits in the workspace, sandbox, or locked to what rules allow";
-    /// How long an approval waits for an answer, in seconds; as long as it takes if left out.
+    /// Maximum time that an approval waits for an answer, in seconds; no limit if left out.
     approval_timeout: u64 => Option<u64> = None,
         SettingKind::whole("SECONDS", 1, MAX_SECONDS),
         "Seconds that an approval waits for an answer; as long as it takes if unset";
-    /// How many steering messages are said at once.
+    /// The mode of the steering queue: one message at a time, or all.
     steering_mode: QueueMode => QueueMode = QueueMode::default(),
         SettingKind::OneOf("MODE", QUEUE_MODES), "Steering messages said at once: one_at_a_time or all";
-    /// How many follow-ups are said at once.
+    /// The mode of the follow-up queue: one message at a time, or all.
     follow_up_mode: QueueMode => QueueMode = QueueMode::default(),
         SettingKind::OneOf("MODE", QUEUE_MODES), "Follow-ups said at once: one_at_a_time or all";
     /// The key of the API to use, by the name that an operator gave it in `config.toml`; the
     /// service's own if left out.
     key_source: String => Option<String> = None,
         SettingKind::KeySource, "Key to use, by its name in key_sources of config.toml";
-    /// How many tokens a request may have, where the API does not say it.
+    /// Maximum number of tokens of a request, for models whose window the API does not report.
     context_window: u64 => Option<u64> = None,
         SettingKind::whole("TOKENS", 1, MAX_TOKENS),
         "Most tokens of a request, where the API does not say it";
-    /// Whether the past is summarized by itself when it outgrows the window.
+    /// True if the past is summarized automatically when it outgrows the window.
     auto_compact: bool => bool = true,
         SettingKind::Switch, "Whether the past is summarized when it outgrows the window";
-    /// How many tokens below the window the past is summarized; 0 for the default.
+    /// The distance below the window at which the past is summarized, in tokens; 0 for the default.
     reserve_tokens: u64 => u64 = 16_384,
         SettingKind::whole("TOKENS", 0, MAX_TOKENS).of_services(1, MAX_TOKENS),
         "How far below the window the past is summarized, in tokens";
-    /// How many of the last tokens are kept as they are when the rest is summarized.
+    /// Number of the last tokens that remain unchanged when the rest is summarized.
     keep_tokens: u64 => u64 = 20_000,
         SettingKind::whole("TOKENS", 1, MAX_TOKENS),
         "How many of the last tokens a summary leaves as they are";
     /// The model that writes summaries; the conversation's own if left out.
     compaction_model: String => Option<String> = None,
         SettingKind::Model, "Model that writes summaries; the one that answers if unset";
-    /// Whether the `AGENTS.md` files of the working folder and the state folder are told.
+    /// True if the model receives the `AGENTS.md` files of the working folder and the state folder.
     context_files: bool => bool = true,
         SettingKind::Switch,
         "Whether the model is told the AGENTS.md of the state folder and the workspace";
@@ -207,7 +206,7 @@ impl<T: Clone> Full<T> for Option<T> {
     }
 }
 
-/// Whether these names of active tools say that there are none.
+/// True if this list of active tools is [`NO_TOOLS`] alone.
 #[must_use]
 pub fn are_no_tools(active: &[String]) -> bool {
     matches!(active, [name] if name == NO_TOOLS)
@@ -237,12 +236,12 @@ fn checked<T: DeserializeOwned>(setting: &Setting, value: &Value) -> Result<Opti
     T::deserialize(value).map_or_else(|_| Err(setting.refuse(value)), |value| Ok(Some(value)))
 }
 
-/// How much a model thinks before it replies. A level that a model does not have is replaced by
-/// the next higher one, else by the next lower one.
+/// The thinking level of a model. A level that a model does not have is replaced by the next higher one, else by the
+/// next lower one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ThinkingLevel {
-    /// Not at all, where the model can be told so.
+    /// No thinking, if the model can be used without it.
     Off,
     /// As little as possible.
     Minimal,
@@ -259,11 +258,11 @@ pub enum ThinkingLevel {
     Max,
 }
 
-/// How the tool calls of one reply are run.
+/// The order in which the tool calls of one reply run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolExecution {
-    /// One after the other; behind one that fails none is run.
+    /// One after the other; after a call that fails, no other is run.
     #[default]
     SequentialFailFast,
     /// One after the other, all of them.
@@ -291,7 +290,7 @@ pub enum ApprovalMode {
     Locked,
 }
 
-/// How many messages of a queue are said at once.
+/// Number of messages that are taken from a queue at a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum QueueMode {

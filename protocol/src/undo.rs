@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct UndoOrder {
-    /// How far back; the last run that changed something if left out.
+    /// The point to go back to; if left out, before the last run that changed something.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<UndoTo>,
-    /// Whether it is only told what would be done.
+    /// True if the service only reports what it would do.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub dry_run: bool,
     /// The name of the client that asks for it, for the other clients.
@@ -17,13 +17,13 @@ pub struct UndoOrder {
     pub by: Option<String>,
 }
 
-/// How far back changes are taken back.
+/// The point that an undo goes back to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum UndoTo {
-    /// Those of this run and of later ones.
+    /// Takes back the changes of this run and of later ones.
     Run(u64),
-    /// Those behind this record.
+    /// Takes back the changes after this record.
     Seq(u64),
 }
 
@@ -44,7 +44,7 @@ pub struct UndoneFile {
     pub path: String,
     /// The outcome, or the expected one.
     pub outcome: UndoOutcome,
-    /// Why nothing was done.
+    /// The reason why nothing was done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// The change, as a unified diff of at most 64 KiB; only in a dry run.
@@ -58,9 +58,9 @@ pub struct UndoneFile {
 pub enum UndoOutcome {
     /// It has the content from before.
     Restored,
-    /// It was made, and is gone.
+    /// A file that the changes had made was removed.
     Removed,
-    /// It is as it was: nobody's change is lost.
+    /// The file was left unchanged, because other changes would be lost.
     Conflict,
     /// An outcome that this version does not know. Never sent.
     #[serde(other)]

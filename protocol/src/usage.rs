@@ -13,7 +13,7 @@ pub struct UsageAnswer {
     pub usage: Usage,
     /// The cost of the whole conversation in US dollars; null if a price is not known.
     pub cost_usd: Option<f64>,
-    /// The day that the prices are of, such as `2026-10-24`.
+    /// The date of the prices, for example `2026-10-24`.
     pub prices_as_of: String,
     /// The last run that has ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -36,7 +36,7 @@ pub struct ModelUsage {
 pub struct ContextWindow {
     /// The tokens that a request and its reply may have together.
     pub tokens: u64,
-    /// The size of a request behind which the past is summarized; left out if it never is.
+    /// The size of a request above which the past is summarized; left out if it never is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary_at: Option<u64>,
 }

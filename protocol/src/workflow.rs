@@ -1,9 +1,9 @@
-//! Workflows as clients see them. What a record of one holds is told as it is in the journal.
+//! Workflows as clients see them. The content of a workflow's record is the same as in its journal.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// How a workflow is: the answer to `GET /v1/workflows/{id}`.
+/// The state of a workflow: the answer to `GET /v1/workflows/{id}`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct WorkflowSnapshot {
     /// Its id.
@@ -12,24 +12,24 @@ pub struct WorkflowSnapshot {
     pub name: String,
     /// Its purpose.
     pub objective: String,
-    /// How far it is, such as `running`.
+    /// The state of the workflow, for example `running`.
     pub state: String,
-    /// Why it pauses, such as `budget_tokens`.
+    /// The reason of the pause, for example `budget_tokens`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// The text that goes with it.
+    /// The text that goes with the reason; may be empty.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub detail: String,
-    /// The SHA-256 of the file that counts.
+    /// The SHA-256 of the file in force.
     pub manifest: String,
-    /// Which version of the file that is, from 1 on.
+    /// The version number of that file, from 1 on.
     pub version: u32,
-    /// When it was made, in milliseconds since the Unix epoch.
+    /// The time when the workflow was created, in milliseconds since the Unix epoch.
     #[serde(default)]
     pub created_at: u64,
     /// The folder of the repository that it works for.
     pub folder: String,
-    /// The branch of the work; none without git.
+    /// The branch of the work. `None` without git.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,
     /// The last accepted commit.
@@ -40,7 +40,7 @@ pub struct WorkflowSnapshot {
     pub worktree: Option<String>,
     /// The features, in the order of the file.
     pub features: Vec<WorkflowFeature>,
-    /// How many iterations were begun.
+    /// Number of iterations that were begun.
     pub iterations: u32,
     /// The step under way.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -50,21 +50,21 @@ pub struct WorkflowSnapshot {
     pub gate: Option<WorkflowGate>,
     /// The tokens, money and time that it has used.
     pub spent: WorkflowSpent,
-    /// How much of that it may use in all, with what was granted besides.
+    /// The limits of tokens, money and time, including later grants.
     #[serde(default, skip_serializing_if = "WorkflowLimits::is_none")]
     pub limits: WorkflowLimits,
     /// The last lines of progress.
     pub progress: Vec<String>,
-    /// When the schedule starts a run next, in milliseconds since the Unix epoch, if that is planned.
+    /// The time of the next scheduled run in milliseconds since the Unix epoch, if one is planned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_start: Option<u64>,
-    /// How many commits the branch has that were accepted.
+    /// Number of accepted commits on the branch.
     #[serde(default)]
     pub commits: u32,
-    /// The command that brings them into the branch that is checked out; none without any.
+    /// The command that merges them into the branch that is checked out. `None` if there are no commits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub merge: Option<String>,
-    /// Where its journal was looked at.
+    /// The position in the journal that the snapshot shows.
     pub position: String,
 }
 
@@ -75,9 +75,9 @@ pub struct WorkflowFeature {
     pub id: String,
     /// The description of the feature.
     pub description: String,
-    /// How far it is: `failing`, `passing`, `stuck`, `skipped` or `blocked`.
+    /// The state of the feature: `failing`, `passing`, `stuck`, `skipped` or `blocked`.
     pub state: String,
-    /// Whether the workflow is only done with it.
+    /// True if the workflow cannot be done without it.
     pub required: bool,
 }
 
@@ -88,7 +88,7 @@ pub struct WorkflowStep {
     pub iteration: u32,
     /// The attempt in it.
     pub attempt: u32,
-    /// The step's name, such as `converse` or `check:suite`.
+    /// The name of the step, for example `converse` or `check:suite`.
     pub step: String,
     /// The feature.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -96,9 +96,10 @@ pub struct WorkflowStep {
     /// The conversation of the iteration, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conversation: Option<String>,
-    /// For how long, in milliseconds.
+    /// Duration of the step so far, in milliseconds.
     pub for_ms: u64,
-    /// Until when it waits for the provider, in milliseconds since the Unix epoch, if it does.
+    /// The time until which it waits for the provider, in milliseconds since the Unix epoch. `None` if it does not
+    /// wait.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waits_until: Option<u64>,
 }
@@ -123,7 +124,7 @@ pub struct WorkflowSpent {
     pub active_ms: u64,
 }
 
-/// How much a workflow may use in all. There is no limit where nothing is said.
+/// The limits of a workflow. A missing field means no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct WorkflowLimits {
     /// Tokens of all kinds.
@@ -172,7 +173,7 @@ pub struct NewWorkflow {
     /// The SHA-256 of the file that a person approves.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approve: Option<String>,
-    /// Whether the file is only checked.
+    /// True if the file is only checked.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub dry_run: bool,
     /// The id under which a repetition is known; made up if left out.
@@ -197,10 +198,10 @@ pub struct ApplyWorkflowFile {
     /// The SHA-256 of the file that a person approves.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approve: Option<String>,
-    /// Whether features may be missing in it.
+    /// True if features of the current file may be missing in the new one.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub allow_remove: bool,
-    /// Whether the file is only compared.
+    /// True if the file is only compared with the current one.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub dry_run: bool,
     /// The name of the client that orders it.
@@ -211,7 +212,7 @@ pub struct ApplyWorkflowFile {
 /// The answer to `POST /v1/workflows`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct WorkflowMade {
-    /// Whether this order made it.
+    /// True if this order created the workflow.
     pub created: bool,
     /// The workflow.
     pub workflow: WorkflowSnapshot,
@@ -221,10 +222,10 @@ pub struct WorkflowMade {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RunWorkflow {
-    /// How many features it may take; what the file says if left out.
+    /// Maximum number of features of this run; the value in the file if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_features: Option<u32>,
-    /// How many iterations it may take.
+    /// Maximum number of iterations of this run; the value in the file if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_iterations: Option<u32>,
     /// The key under which a repetition is known.
@@ -239,7 +240,7 @@ pub struct RunWorkflow {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PauseWorkflow {
-    /// `now`, `attempt` or `iteration`, which is what is meant if left out.
+    /// `now`, `attempt` or `iteration`; `iteration` if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub when: Option<String>,
     /// The name of the client that orders it.
@@ -251,19 +252,19 @@ pub struct PauseWorkflow {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ResumeWorkflow {
-    /// Tokens that it may use up besides.
+    /// Additional tokens that the workflow may use.
     #[serde(default)]
     pub add_tokens: u64,
-    /// US dollars.
+    /// Additional US dollars.
     #[serde(default)]
     pub add_cost_usd: f64,
-    /// Seconds of work.
+    /// Additional seconds of work.
     #[serde(default)]
     pub add_active_s: u64,
-    /// Iterations.
+    /// Additional iterations.
     #[serde(default)]
     pub add_iterations: u32,
-    /// Whether stuck features are tried again.
+    /// True if stuck features are tried again.
     #[serde(default)]
     pub retry_stuck: bool,
     /// The name of the client that orders it.
@@ -271,7 +272,7 @@ pub struct ResumeWorkflow {
     pub by: Option<String>,
 }
 
-/// The body of an order that says nothing but who gives it; may be left out.
+/// The body of an order that carries only the name of its client; may be left out.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PlainWorkflowOrder {

@@ -19,21 +19,21 @@ pub struct WorkflowIterations {
 pub struct WorkflowIteration {
     /// Its number, from 1 on.
     pub iteration: u32,
-    /// Its feature; none of the verifications.
+    /// Its feature. `None` for verifications.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub feature: Option<String>,
-    /// Why this feature.
+    /// The reason why this feature was chosen.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub why: String,
     /// The commit that it began with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<String>,
-    /// When it began, in seconds since the Unix epoch.
+    /// The time when it began, in seconds since the Unix epoch.
     pub started_at: u64,
-    /// When it ended.
+    /// The time when it ended, in seconds since the Unix epoch. `None` while it is open.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_at: Option<u64>,
-    /// How it ended, such as `accepted`; none while it is open.
+    /// The outcome, for example `accepted`. `None` while it is open.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<String>,
     /// The accepted commit.
@@ -57,7 +57,7 @@ pub struct WorkflowAttempt {
     /// The conversation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conversation: Option<String>,
-    /// Whether the conversation took too long.
+    /// True if the conversation reached its time limit.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub timed_out: bool,
     /// The commit that it left, or that was verified.
@@ -66,10 +66,10 @@ pub struct WorkflowAttempt {
     /// The hash of its tree.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tree: Option<String>,
-    /// How many files it changed.
+    /// Number of files that it changed.
     #[serde(default)]
     pub files: u32,
-    /// How many lines it added or removed.
+    /// Number of lines that it added or removed.
     #[serde(default)]
     pub lines: u64,
     /// The protected files that it changed, which were put back.
@@ -78,10 +78,10 @@ pub struct WorkflowAttempt {
     /// The runs of its checks, in their order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<WorkflowCheckRun>,
-    /// Whether it was accepted, or all was as it has to be; none while nothing was judged.
+    /// True if the attempt was accepted, or the verification found the head in order. `None` before the judgement.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accepted: Option<bool>,
-    /// Why not.
+    /// The reasons of a rejection.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reasons: Vec<WorkflowReason>,
 }
@@ -95,22 +95,22 @@ pub struct WorkflowCheckRun {
     pub tree: String,
     /// Counts its starts.
     pub r#try: u32,
-    /// How it came out, such as `passed`.
+    /// The verdict, for example `passed`.
     pub verdict: String,
-    /// Why, in a sentence.
+    /// The reason of the verdict, in a sentence.
     pub why: String,
-    /// Whether it is the one that counts.
+    /// True if this run decides the verdict of the check.
     pub counts: bool,
-    /// How long it took, in milliseconds.
+    /// Duration in milliseconds.
     pub ms: u64,
     /// The SHA-256 of its output.
     pub output: String,
 }
 
-/// Why an attempt was rejected.
+/// A reason why an attempt was rejected.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkflowReason {
-    /// The reason, such as `check_failed`.
+    /// The reason, for example `check_failed`.
     pub reason: String,
     /// The check that gave it, if one did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -130,9 +130,9 @@ pub struct WorkflowDiff {
     pub base: String,
     /// The commit that it left.
     pub commit: String,
-    /// Its changes, as git tells them.
+    /// The changes as a diff by git.
     pub diff: String,
-    /// Whether the diff is longer than what is told.
+    /// True if the diff is longer than the part in `diff`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cut: bool,
 }

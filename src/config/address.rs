@@ -22,7 +22,7 @@ pub(super) fn bind(raw: &Raw) -> Result<IpAddr, ConfigError> {
     }
 }
 
-/// Values of the `Host` header, in lower case; none if the setting was not given.
+/// Values of the `Host` header, in lower case. Empty if the setting was not given.
 pub(super) fn allowed_hosts(raw: &Raw) -> Result<Vec<String>, ConfigError> {
     if !raw.is_given() {
         return Ok(Vec::new());
@@ -57,14 +57,14 @@ impl<'a> HostPort<'a> {
         (port.is_empty() || port.strip_prefix(':').is_some_and(is_port)).then_some(Self { host })
     }
 
-    /// Whether what is sent there stays on this machine.
+    /// True if requests to this host stay on this machine.
     pub(super) fn is_loopback(&self) -> bool {
         let address = self.host.parse::<IpAddr>();
         self.host.eq_ignore_ascii_case("localhost") || address.is_ok_and(|a| a.is_loopback())
     }
 
-    /// Whether it is an address of a private network, or a name that no public machine has. Where
-    /// the name leads to is checked when the connection is made.
+    /// True if it is an address of a private network, or a name that no public machine has. The address that the name
+    /// resolves to is checked when the connection is made.
     pub(super) fn may_be_private(&self) -> bool {
         if let Ok(address) = self.host.parse::<IpAddr>() {
             return is_private(address);
@@ -73,7 +73,7 @@ impl<'a> HostPort<'a> {
         !host.contains('.') || PRIVATE_DOMAINS.iter().any(|domain| host.ends_with(domain))
     }
 
-    /// Whether the machine is of that domain.
+    /// True if the host belongs to that domain.
     pub(super) fn is_of(&self, domain: &str) -> bool {
         let host = self.host.trim_end_matches('.').to_ascii_lowercase();
         let above = host.strip_suffix(domain);

@@ -4,7 +4,7 @@ use super::address::HostPort;
 use super::error::ConfigError;
 use super::raw::Raw;
 
-/// The URL that paths such as `/v1/messages` are added to, without a slash at its end.
+/// The URL that paths, for example `/v1/messages`, are added to, without a slash at its end.
 pub(super) fn base_url(raw: &Raw, allow_private_http: bool) -> Result<String, ConfigError> {
     let text = raw.text.trim();
     // These parts often carry a password or a key, so the value is not repeated.
@@ -55,7 +55,7 @@ pub(super) fn base_url(raw: &Raw, allow_private_http: bool) -> Result<String, Co
     ))
 }
 
-/// Whether RFC 3986 allows the byte in a path.
+/// True if RFC 3986 allows the byte in a path.
 fn is_path_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"/-._~!$&'()*+,;=:%@".contains(&byte)
 }

@@ -13,7 +13,7 @@ use super::value::{header_text, switch, whole_number};
 /// The names of values.
 pub(super) type Names<T, const N: usize> = [(&'static str, T); N];
 
-/// How long the API remembers a request.
+/// The time for which the API caches a request.
 pub(super) const PROMPT_CACHE: Names<Caching, 3> = [
     ("off", Caching::Off),
     ("5m", Caching::FiveMinutes),

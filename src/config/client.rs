@@ -50,8 +50,8 @@ pub(crate) struct ClientConfig {
 }
 
 impl ClientConfig {
-    /// Gathers the layers of this process, creating nothing. Settings that only the service goes
-    /// by are not checked: a workspace that is gone keeps nobody from listing conversations.
+    /// Gathers the layers of this process, creating nothing. Settings that only the service uses are not checked: a
+    /// client can list conversations although the workspace does not exist.
     ///
     /// # Errors
     /// If config.toml or one of the two cannot be used; the error is one line with the fix.
@@ -61,7 +61,7 @@ impl ClientConfig {
         Self::load(&layers)
     }
 
-    /// The settings of a client that was told this much more.
+    /// The settings of a client, taken from the full configuration.
     pub(crate) fn of(config: &Config) -> Self {
         Self {
             home: config.home.clone(),

@@ -8,8 +8,8 @@ use super::raw::Raw;
 
 /// The places where programs keep keys, passwords, cookies and what was typed.
 ///
-/// Only what is secret: of a folder that commands need, such as `~/.gradle`, the file in it. A place that is
-/// missing costs one look.
+/// Only secret files: of a folder that commands need, for example `~/.gradle`, only the file in it. A missing place
+/// costs one look-up.
 ///
 /// Source: the documentation of the programs.
 pub(super) const DEFAULT: &str = concat!(

@@ -1,15 +1,15 @@
-//! Whether the program runs in a container.
+//! Detects that the program runs in a container.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
-/// The files by which container engines mark a container: Podman's and Docker's.
+/// The files that mark a container of Podman and Docker.
 const MARKS: [&str; 2] = ["run/.containerenv", ".dockerenv"];
-/// The variables by which others do: systemd-nspawn, LXC and Podman; Kubernetes.
+/// The variables that mark other containers: systemd-nspawn, LXC and Podman; Kubernetes.
 const VARIABLES: [&str; 2] = ["container", "KUBERNETES_SERVICE_HOST"];
 
-/// Whether a process with that environment runs in a container whose root folder is `root`.
+/// True if a process with that environment runs in a container whose root folder is `root`.
 pub(super) fn is_container(root: &Path, environment: &BTreeMap<OsString, OsString>) -> bool {
     let is_set = |name: &&str| {
         let value = environment.get(OsStr::new(name));

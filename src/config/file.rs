@@ -82,7 +82,7 @@ fn known_key(name: &str, line: usize) -> Result<Key, ConfigError> {
     }
 }
 
-/// The value as text, or nothing for an empty list, which is how a file says "none".
+/// The value as text. `None` for an empty list, which unsets the setting in a file.
 fn raw(key: Key, value: &Spanned<DeValue<'_>>, line: usize) -> Result<Option<Raw>, ConfigError> {
     let raw = |text| Raw {
         key,
@@ -103,7 +103,7 @@ fn raw(key: Key, value: &Spanned<DeValue<'_>>, line: usize) -> Result<Option<Raw
     }
 }
 
-/// Whether a setting is several texts.
+/// True if a setting is a list of texts.
 fn is_list(key: Key) -> bool {
     let is_list = |kind| matches!(kind, SettingKind::Names | SettingKind::Texts);
     key == Key::AllowedHosts || kind(key).is_some_and(is_list)
@@ -119,7 +119,7 @@ fn kind(key: Key) -> Option<SettingKind> {
 
 fn list_text(list: &DeArray<'_>, key: Key) -> Option<String> {
     let texts: Option<Vec<&str>> = list.iter().map(|item| item.get_ref().as_str()).collect();
-    // Commas part names; other texts may have some of their own.
+    // Commas separate names; other texts may contain commas.
     texts.map(|texts| match kind(key) {
         Some(SettingKind::Texts) => Value::from(texts).to_string(),
         _ => texts.join(","),

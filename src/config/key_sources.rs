@@ -13,14 +13,14 @@ use super::setting::Key;
 
 /// The key of the table in config.toml.
 pub(super) const NAME: &str = "key_sources";
-/// How long a name may be.
+/// Maximum length of a name.
 const MAX_NAME: usize = 32;
 
 /// The sources that are named.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct KeySources {
     pub(crate) origins: BTreeMap<String, KeyOrigin>,
-    /// Where the table begins in config.toml, if it is there.
+    /// The line of config.toml where the table begins, if it has one.
     pub(super) line: Option<usize>,
 }
 
@@ -99,7 +99,7 @@ fn is_own_token(origin: &KeyOrigin) -> bool {
     matches!(origin, KeyOrigin::Environment(name) if name == token)
 }
 
-/// The table in the order of the file, so that the first mistake is told.
+/// The table in the order of the file, so that the error names the first mistake.
 fn table_in_order<'a, 'b>(
     table: &'a DeTable<'b>,
 ) -> Vec<(

@@ -17,19 +17,18 @@ use super::setting::{Empty, Key, SETTINGS, Setting};
 pub(crate) struct Layers {
     /// The flags of the command line.
     pub(crate) flags: SettingFlags,
-    /// The environment, of which only the variables of settings and `HOME` are read.
+    /// The environment; only the variables of settings and `HOME` are read.
     pub(crate) environment: BTreeMap<OsString, OsString>,
     /// The text of config.toml, if there is one.
     pub(crate) file: Option<String>,
     /// The folder that relative paths start from; absolute.
     pub(crate) current_dir: PathBuf,
-    /// Whether the program runs in a container, where connections from outside look like the
-    /// owner's own.
+    /// True if the program runs in a container, where connections from outside look like the owner's own.
     pub(crate) in_container: bool,
 }
 
 impl Layers {
-    /// The state folder; config.toml lies in it, so it is known before the file is read.
+    /// The state folder; it contains config.toml, so it is known before the file is read.
     pub(super) fn home(&self) -> Result<PathBuf, ConfigError> {
         let raw = self.raw(Key::Home.setting(), None)?;
         if raw.is_given() {
@@ -139,7 +138,7 @@ pub(super) struct Given {
 }
 
 impl Given {
-    /// The value of a setting; its text is empty if nobody gave one and it has no default.
+    /// The value of a setting; its text is empty if no layer gave one and it has no default.
     pub(super) fn raw(&self, key: Key) -> &Raw {
         &self.raws[key.place()]
     }
@@ -149,7 +148,7 @@ impl Given {
         &self.raws
     }
 
-    /// Where every setting came from, without the values.
+    /// The source of every setting, without the values.
     pub(super) fn sources(&self) -> Vec<Source> {
         self.raws.iter().map(|raw| raw.source).collect()
     }

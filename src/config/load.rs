@@ -43,11 +43,11 @@ const MAX_FILE_BYTES: u64 = 1024 * 1024;
 pub(crate) struct Config {
     /// The state folder, absolute; not opened and perhaps not there yet.
     pub(crate) home: PathBuf,
-    /// Proves to the Messages API who is asking, if anything was given.
+    /// The credential for the Messages API, if one was given.
     pub(crate) credential: Option<Credential>,
-    /// Where the Messages API is, without a slash or `/v1` at the end.
+    /// The URL of the Messages API, without a slash or `/v1` at the end.
     pub(crate) base_url: String,
-    /// Whether it may be plain http to a private network.
+    /// True if it may be plain http to a private network.
     pub(crate) allow_private_http: bool,
     /// The settings of conversations that set nothing else.
     pub(crate) settings: FullSettings,
@@ -67,13 +67,13 @@ pub(crate) struct Config {
     pub(crate) bind: IpAddr,
     /// The port to listen on; 0 takes a free one.
     pub(crate) port: u16,
-    /// Whether even clients on this machine need the token.
+    /// True if even clients on this machine need the token.
     pub(crate) require_token: bool,
     /// The token clients send; without it the token file holds one.
     pub(crate) token: Option<Secret>,
     /// Further values of the `Host` header to accept, in lower case.
     pub(crate) allowed_hosts: Vec<String>,
-    /// How often a failed model request is tried again.
+    /// Maximum number of retries of a failed model request.
     pub(crate) max_retries: u32,
     /// The longest wait for retries of one model request in total.
     pub(crate) max_retry_wait: Duration,
@@ -87,23 +87,23 @@ pub(crate) struct Config {
     pub(crate) tool_timeout: Duration,
     /// The most event streams open at once.
     pub(crate) max_subscribers: usize,
-    /// How many workflows work at once.
+    /// Maximum number of workflows that work at once.
     pub(crate) max_workflows: usize,
-    /// How long an attempt of a workflow waits for a provider that does not answer; not at all if nothing.
+    /// Time that an attempt of a workflow waits for a provider that does not answer. `None` if it does not wait.
     pub(crate) workflow_patience: Option<Duration>,
-    /// Whether workflows go on by themselves that were at work when the service ended.
+    /// True if workflows that were at work when the service ended continue when it starts again.
     pub(crate) workflow_auto_resume: bool,
-    /// How many bytes the conversations, attachments and trash may have; any number if nothing.
+    /// Maximum size of the conversations, attachments and trash, in bytes. `None` if there is no limit.
     pub(crate) max_state_bytes: Option<u64>,
     /// The time between heartbeats on a quiet event stream.
     pub(crate) heartbeat: Duration,
     /// The filter of the log, as in `RUST_LOG`.
     pub(crate) log: String,
-    /// Where keys are that conversations can choose.
+    /// The sources of keys that conversations can choose.
     pub(crate) key_sources: KeySources,
     /// Every secret that a layer holds, in use or not.
     pub(crate) secrets: Vec<Secret>,
-    /// Where each setting came from, in the order of the table.
+    /// The source of each setting, in the order of the table.
     pub(super) sources: Vec<Source>,
     /// The file that gave the standing instructions, if one did.
     pub(super) system_prompt_file: Option<PathBuf>,
@@ -131,7 +131,7 @@ impl Config {
         behind_scheme.split('/').next().unwrap_or_default()
     }
 
-    /// Whether it is the API itself and no other server that speaks as it does.
+    /// True if it is the API itself and not another server with the same protocol.
     fn is_of_the_api(&self) -> bool {
         HostPort::parse(self.api_host()).is_some_and(|host| host.is_of(OWN_DOMAIN))
     }
@@ -142,7 +142,7 @@ impl Config {
         Self::load(&layers)
     }
 
-    /// The settings of a service that was told nothing.
+    /// The configuration of a service without any setting.
     #[cfg(test)]
     pub(crate) fn of_defaults() -> Self {
         let layers = Layers {
@@ -155,7 +155,7 @@ impl Config {
         Self::load(&layers).unwrap()
     }
 
-    /// Checks every setting. Looks at nothing but the layers and the files that they name.
+    /// Checks every setting. Reads nothing but the layers and the files that they name.
     ///
     /// # Errors
     /// If a setting cannot be used; the error is one line with the fix.
@@ -209,16 +209,16 @@ impl Config {
         Ok(config)
     }
 
-    /// Whether somebody chose the port: no layer gave it if not.
+    /// True if a layer gave the port.
     pub(crate) fn is_port_chosen(&self) -> bool {
         self.sources[Key::Port.place()] != Source::Default
     }
 
-    /// The credential for the Messages API. A server of somebody else may ask for none. `demo` is the
-    /// command that does without.
+    /// The credential for the Messages API. A server other than the API may require none. `demo` is the command that
+    /// works without.
     ///
     /// # Errors
-    /// If none was given and the API asks for one; the line says where to put it.
+    /// If none was given and the API requires one; the line names the place to put it.
     pub(crate) fn require_credential(&self, demo: &str) -> Result<Credential, ConfigError> {
         match &self.credential {
             Some(credential) => Ok(credential.clone()),
@@ -266,8 +266,8 @@ impl Layers {
     }
 }
 
-/// The text of config.toml, if there is one. What is not a file is not waited for, and what is
-/// not a configuration is not read to its end.
+/// The text of config.toml, if there is one. Opening it does not block if it is not a file, and reading stops at the
+/// maximum size of a configuration.
 fn read_file(path: &Path) -> io::Result<Option<String>> {
     let opened = OpenOptions::new()
         .read(true)

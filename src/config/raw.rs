@@ -1,4 +1,4 @@
-//! A value as it was written, and where it was given.
+//! The unparsed text of a value, with its source.
 
 use derive_more::Display;
 
@@ -9,7 +9,7 @@ use crate::visible;
 /// The most characters of a wrong value that an error repeats.
 const MAX_SHOWN: usize = 60;
 
-/// Where a value was given.
+/// The source of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Display)]
 pub(super) enum Source {
     /// No layer gave it.
@@ -38,7 +38,7 @@ impl Source {
     }
 }
 
-/// A value as it was written, not yet checked. Has no `Debug`: it may be a secret.
+/// The unchecked text of a value. Has no `Debug`: it may be a secret.
 pub(super) struct Raw {
     pub(super) key: Key,
     pub(super) text: String,
@@ -46,7 +46,7 @@ pub(super) struct Raw {
 }
 
 impl Raw {
-    /// Whether a layer gave this value; otherwise it is the default.
+    /// True if a layer gave this value; otherwise it is the default.
     pub(super) fn is_given(&self) -> bool {
         self.source != Source::Default
     }

@@ -11,7 +11,7 @@ pub(crate) fn as_token(text: &str) -> Option<Secret> {
     (text.len() >= MIN_TOKEN_CHARS && is_visible_ascii(text)).then(|| Secret::from(text))
 }
 
-/// Whether the text is printable ASCII without spaces, which any HTTP header takes.
+/// True if the text is printable ASCII without spaces, which any HTTP header takes.
 pub(super) fn is_visible_ascii(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_graphic())
 }

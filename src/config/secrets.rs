@@ -22,7 +22,7 @@ const NAMES: [&str; 9] = [
     "COOKIE",
     "AUTHORIZATION",
 ];
-/// How short the value of such a variable may be, in bytes.
+/// Minimum length of the value of such a variable, in bytes.
 const MIN_BYTES: usize = 8;
 
 impl Layers {
@@ -52,14 +52,14 @@ impl Layers {
     }
 }
 
-/// Whether a variable's name says that it holds a secret.
+/// True if a variable's name indicates a secret.
 fn is_named_secret(name: &str) -> bool {
     let name = name.to_ascii_uppercase();
     NAMES.iter().any(|part| name.contains(part))
 }
 
-/// Whether a value can be a secret: `KEYMAP=us`, `TOKEN_URL=https://host` and
-/// `PASSWORD_STORE_DIR=/home/me/.store` hold none.
+/// True if a value can be a secret: `KEYMAP=us`, `TOKEN_URL=https://host` and `PASSWORD_STORE_DIR=/home/me/.store` hold
+/// none.
 fn may_be_secret(value: &str) -> bool {
     let is_url = value.split_once("://").is_some_and(|(scheme, _)| {
         scheme
@@ -92,7 +92,7 @@ fn passwords(value: &str) -> Vec<String> {
     found
 }
 
-/// A part of a URL as it was before it was encoded.
+/// A part of a URL without its percent-encoding.
 fn decoded(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();

@@ -46,7 +46,7 @@ settings! {
             "Whether plain http may go to a private network, where any machine can read the key and all that is said";
     }
 
-    /// The settings that are shown behind them.
+    /// The settings that are shown after those of conversations.
     behind_conversations {
         PromptCache "prompt_cache" flag("TIME") default("5m"),
             "How long the API remembers requests, to make the next cheaper: off, 5m or 1h";
@@ -123,7 +123,7 @@ pub(super) enum Empty {
     Refused,
     /// Unset in the environment, a deliberate nothing in a flag or in the file.
     Meant,
-    /// An error wherever it stands.
+    /// An error in every layer.
     Never,
 }
 
@@ -142,9 +142,9 @@ pub(super) struct Setting {
     pub(super) value_name: &'static str,
     /// The value of the flag alone, if it needs no value.
     pub(super) flag_alone: Option<&'static str>,
-    /// Whether config.toml may hold it.
+    /// True if config.toml may hold it.
     pub(super) in_file: bool,
-    /// Whether its value must never be shown.
+    /// True if its value must never be shown.
     pub(super) secret: bool,
     /// The meaning of an empty text.
     pub(super) empty: Empty,
@@ -157,7 +157,7 @@ pub(super) struct Setting {
 }
 
 impl Setting {
-    /// Its variable has its name, too, unless [`Self::env`] says another.
+    /// A setting whose variable has the same name unless [`Self::env`] changes it.
     fn new(key: Key, name: &'static str, help: &'static str) -> Self {
         Self {
             key,

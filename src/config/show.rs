@@ -17,7 +17,7 @@ use super::value::size_text;
 use crate::difference::{Difference, differences};
 use crate::visible;
 
-/// Stands for a secret that is set.
+/// The text in place of a secret that is set.
 const MASK: &str = "***";
 /// The widest value in the table; JSON has all of it.
 const MAX_WIDTH: usize = 60;
@@ -60,8 +60,7 @@ impl Config {
         format!("{}\n", json!({ "items": rows.collect::<Vec<_>>() }))
     }
 
-    /// The settings for those who ask the running service. Secrets that are in use are told by
-    /// what `fingerprint` makes of them.
+    /// The settings for clients of the running service. A secret in use is represented by its `fingerprint`.
     pub(crate) fn values(&self, fingerprint: impl Fn(&Secret) -> String) -> Vec<SettingValue> {
         let value = |(setting, row): (&Setting, Row)| SettingValue {
             key: row.name.to_owned(),
@@ -103,7 +102,7 @@ impl Config {
             .chain([self.key_sources_row()])
     }
 
-    /// The names of the sources of keys: where the keys are is nobody else's matter.
+    /// The names of the sources of keys, without the places of the keys.
     fn key_sources_row(&self) -> Row {
         let names = self.key_sources.names();
         let line = self.key_sources.line;

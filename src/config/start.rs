@@ -48,7 +48,7 @@ impl Config {
         Self::from_process(&SettingFlags::default().at(home))
     }
 
-    /// The configuration of a service that is started again as it was, by this process.
+    /// The configuration of a service that this process starts again with the same options.
     ///
     /// # Errors
     /// If config.toml or a setting cannot be used; the error is one line with the fix.
@@ -67,7 +67,7 @@ impl Config {
     }
 }
 
-/// Lets a command start a service as it was started, in the place of what this process would give.
+/// Makes a command start a service with its earlier options instead of those of this process.
 pub(crate) fn start_again(command: &mut Command, start: &StartOptions, home: &Path) {
     command.current_dir(&start.folder).arg("--home").arg(home);
     for GivenSetting { name, value } in &start.flags {
@@ -98,7 +98,7 @@ pub(crate) fn given_in(environment: &[u8]) -> Vec<GivenSetting> {
     given.collect()
 }
 
-/// Whether how it was given is told. The state folder is known to all who ask.
+/// True if the source of the setting is passed on. Secrets are not; the state folder is passed separately.
 fn is_told(setting: &Setting) -> bool {
     !setting.secret && setting.key != Key::Home
 }

@@ -1,4 +1,4 @@
-//! Asks a conversation, waits for its answer, and says in HTTP why there is none.
+//! Asks a conversation, waits for its answer, and turns a missing answer into an HTTP refusal.
 
 use std::time::Duration;
 
@@ -66,8 +66,8 @@ impl Late {
     }
 }
 
-/// Asks a conversation something that changes nothing. One that is idle may end between being
-/// found and being asked; then it is found anew.
+/// Asks a conversation something that changes nothing. An idle conversation may end between the look-up and the
+/// question; then it is looked up again.
 ///
 /// # Errors
 /// The answer, if there is none, or if it does not answer.
@@ -87,7 +87,7 @@ where
 /// Gives an order to a conversation, as [`ask_conversation`] asks it something.
 ///
 /// # Errors
-/// The answer, if there is none, or if it does not answer: then as `late` says.
+/// The answer, if the conversation is not found or does not answer; `late` chooses the kind of the latter.
 pub(super) async fn order_to<M>(
     shared: &Shared,
     id: &str,
@@ -183,7 +183,7 @@ where
 /// Waits for an actor's answer.
 ///
 /// # Errors
-/// The answer, if it does not come: as `late` says.
+/// The answer, if the actor does not answer; `late` chooses its kind.
 pub(super) async fn ask_late<A, M>(
     asked: actix::dev::Request<A, M>,
     late: Late,

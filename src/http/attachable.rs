@@ -32,7 +32,7 @@ impl Attachable {
     /// Blocks.
     ///
     /// # Errors
-    /// The fault in it, as it stands behind its name.
+    /// The fault in it, worded to follow the name of the file.
     pub(super) fn read(&self, path: &str) -> Result<Bytes, String> {
         let shown = path.escape_debug();
         let unreadable = |error: io::Error| format!("cannot be read at {shown}: {error}");

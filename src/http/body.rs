@@ -14,13 +14,13 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use super::names;
 use super::problem::{Kind, Refusal};
 
-/// How large a body may be, in bytes, unless its route takes files.
+/// Maximum size of a body in bytes, except on routes that take files.
 pub(super) const MAX_BODY_BYTES: usize = 4 * 1024 * 1024;
-/// How many bytes of a body are read that says nothing.
+/// Maximum number of bytes that are read of a body without meaning.
 const MAX_DISCARDED: usize = 64 * 1024;
-/// How long a body may take to arrive.
+/// Time limit for the arrival of a body.
 const BODY_TIMEOUT: Duration = Duration::from_secs(8);
-/// How long the body of a refused request is held.
+/// Time for which the body of a refused request is held.
 const HELD_AFTER_REFUSAL: Duration = Duration::from_secs(2);
 
 /// Reads a JSON object.
@@ -62,8 +62,8 @@ pub(super) async fn json_or_default<T: DeserializeOwned + Default>(
     }
 }
 
-/// Reads the body of a route that needs none: nothing, an object whose fields may say more, or any
-/// other JSON, which says nothing.
+/// Reads the body of a route that needs none: nothing, an object with optional fields, or any other JSON, which is
+/// ignored.
 pub(super) async fn lenient<T: DeserializeOwned + Default>(
     request: &HttpRequest,
     payload: web::Payload,
@@ -130,19 +130,19 @@ fn is_json(content_type: &str) -> bool {
         })
 }
 
-/// How many bytes of bodies the service holds at once, until they are answered. Small ones have a
-/// share of their own, so that a prompt is taken while others send files.
+/// Limits the bytes of bodies that the service holds at once, until their requests are answered. Small bodies have a
+/// separate share, so that a prompt is taken while other clients send files.
 #[derive(Debug)]
 pub(super) struct Bodies {
     small: Arc<Semaphore>,
     large: Arc<Semaphore>,
 }
 
-/// How large a small body may be, in bytes.
+/// Maximum size of a small body, in bytes.
 const SMALL: usize = 256 * 1024;
-/// How many bytes the small ones may have together,
+/// Maximum number of bytes of all small bodies together.
 const MAX_SMALL: usize = 16 * 1024 * 1024;
-/// and all others: one of the largest that there may be, or several smaller ones. What is made of a
+/// Maximum number of bytes of all other bodies together: one of the largest size, or several smaller ones. Parsing a
 /// body takes up to twice as much again for a moment.
 const MAX_LARGE: usize = 40 * 1024 * 1024;
 
@@ -158,7 +158,7 @@ impl Default for Bodies {
 /// The room that one body has; free again when its request is answered.
 struct Room<'b> {
     bodies: &'b Bodies,
-    /// How many bytes it has room for.
+    /// Number of bytes that it has room for.
     bytes: usize,
     held: Option<OwnedSemaphorePermit>,
 }
@@ -230,7 +230,7 @@ async fn bytes(
     read
 }
 
-/// Reads a body that says nothing to its end.
+/// Reads a body without meaning to its end.
 ///
 /// # Errors
 /// The answer, if it is late or too large.
@@ -259,9 +259,8 @@ fn late() -> Refusal {
     Kind::BodyTimeout.refuse(detail).closing()
 }
 
-/// Keeps the body of a refused request for a moment. The server reads a body that nobody holds to
-/// its end, however long that takes; one that is held makes it close the connection after the
-/// answer.
+/// Keeps the body of a refused request for a moment. The server reads a dropped body to its end, however long that
+/// takes; a body that is still held makes it close the connection after the answer.
 pub(super) fn hold(payload: impl Sized + 'static) {
     actix_web::rt::spawn(async move {
         tokio::time::sleep(HELD_AFTER_REFUSAL).await;

@@ -12,9 +12,9 @@ use super::problem::{Answer, Kind, Refusal};
 use super::received::Received;
 use super::said::name_of;
 
-/// How many bytes the instructions for a summary may have.
+/// Maximum size of the instructions for a summary, in bytes.
 const MAX_INSTRUCTIONS: usize = 64 * 1024;
-/// A compaction may take as long as it takes: it ends by itself, or is cancelled.
+/// No time limit: a compaction ends by itself, or is cancelled.
 const LIMIT: Duration = Duration::MAX;
 
 /// Compacts a conversation, and answers when that is done, which may take minutes.
@@ -32,7 +32,7 @@ pub(super) async fn compact(it: Received) -> Answer {
         by: name_of(order.by),
     };
     let (shared, id) = (it.shared.into_inner(), it.id);
-    // A task of its own: a client that goes away drops only this handler.
+    // A separate task: a client that disconnects drops only this handler.
     let asked = async move { order_within(LIMIT, &shared, &id, compact, Late::Order).await };
     let asked = actix_web::rt::spawn(asked).await.map_err(|error| {
         Kind::NotKnown.refuse(format!(

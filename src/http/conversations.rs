@@ -24,14 +24,14 @@ use super::shared::Shared;
 use super::summary::{overview, summary};
 use super::{body, settings, workspace};
 
-/// How many conversations a page of the list holds unless it is asked for another number.
+/// Default number of conversations on a page of the list.
 const PAGE: usize = 50;
-/// How many it holds at most.
+/// Maximum number of conversations on a page of the list.
 const MAX_PAGE: usize = 200;
-/// How long a title may be, in characters.
+/// Maximum length of a title, in characters.
 const MAX_TITLE: usize = 200;
 
-/// Which part of the list is wanted.
+/// The requested part of the list.
 #[derive(Debug, Clone, Default, Deserialize)]
 struct ListQuery {
     limit: Option<usize>,
@@ -151,7 +151,7 @@ pub(super) async fn fork(it: Received) -> Answer {
                     behind: from.seq,
                     by: Some(by),
                 };
-                // The fork is made: that nobody is told of it is no reason to refuse it.
+                // The fork exists: a missing note in its origin is no reason to refuse it.
                 if let Err(error) = note_branch(&shared, &id, branch).await {
                     log::warn!("a branch of {id} is not told: {error}");
                 }

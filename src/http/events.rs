@@ -145,8 +145,7 @@ pub(super) fn open_at(position: &str) -> String {
     format!(": connected\nretry: 1000\nid: {position}\n\n")
 }
 
-/// The first event for a client whose position cannot be served, and the place that it goes on
-/// behind.
+/// The first event for a client whose position cannot be served, and the position after which the stream continues.
 async fn reset(
     shared: &Shared,
     conversation: &Conversation,
@@ -187,9 +186,9 @@ fn accepts_event_stream(request: &HttpRequest) -> bool {
 
 /// The beginning of a stream.
 pub(super) struct Opening {
-    /// Where the client is.
+    /// The frame that tells the client its position.
     pub(super) words: String,
-    /// Instead of that, what the client is sent whose position cannot be served.
+    /// The snapshot that is sent instead, if the client's position cannot be served.
     pub(super) snapshot: Option<Loan>,
 }
 
@@ -250,7 +249,7 @@ impl EventStream {
         self.is_over = true;
     }
 
-    /// The next frame or piece of one; the last one says why the stream ends.
+    /// The next frame or piece of one; the last one names the reason why the stream ends.
     fn poll_frame(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
         if let Some(snapshot) = &mut self.snapshot {
             match snapshot.take(PIECE) {

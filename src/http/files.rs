@@ -8,11 +8,11 @@ use super::problem::{Answer, Kind};
 use super::shared::Shared;
 use super::workspace;
 
-/// How many files are told unless another number is asked for.
+/// Default number of files in an answer.
 const LIMIT: usize = 20;
-/// How many are told at most.
+/// Maximum number of files in an answer.
 const MAX_LIMIT: usize = 100;
-/// How long what is looked for may be, in bytes: as long as a path.
+/// Maximum length of the searched text, in bytes: the length of a path.
 const MAX_QUERY: usize = 4096;
 
 /// A question for files.
@@ -21,7 +21,7 @@ struct FilesQuery {
     /// Letters of the path, in their order.
     #[serde(default)]
     q: String,
-    /// How many files.
+    /// Maximum number of files.
     limit: Option<usize>,
 }
 

@@ -13,21 +13,21 @@ use super::lent;
 use super::problem::{Answer, Kind, Refusal};
 use super::shared::Shared;
 
-/// How many of the last events a snapshot holds unless it is asked for another number.
+/// Default number of events in a snapshot.
 pub(super) const TAIL: usize = 100;
-/// How many events a page holds at most.
+/// Maximum number of events on a page.
 const MAX_EVENTS: usize = 1000;
-/// How many bytes of the journal a page is made of at most, as long as it has one event.
+/// Maximum number of bytes of the journal that a page is made of, once it has an event.
 const MAX_BYTES: usize = 4 * 1024 * 1024;
 
-/// Which part of the past is wanted.
+/// The requested part of the past.
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
 pub(super) struct PastQuery {
     /// Only records before this one.
     before: Option<u64>,
-    /// Only records behind this one.
+    /// Only records after this one.
     after: Option<u64>,
-    /// How many events.
+    /// Maximum number of events.
     limit: Option<usize>,
 }
 
@@ -88,7 +88,7 @@ pub(super) async fn page_up_to(
             bytes -= kept.pop_front().map_or(0, |entry| entry.json.len());
         }
     }
-    // Where nothing can be read, the past goes on before it.
+    // Before records that cannot be read, the past continues.
     let start = end.saturating_sub(limit as u64);
     let first = kept.front().map_or(start + 1, |entry| entry.position.seq);
     Ok(History {
@@ -98,7 +98,7 @@ pub(super) async fn page_up_to(
     })
 }
 
-/// The events behind record `after`.
+/// The events after record `after`.
 async fn page_behind(
     journal: &dyn Journal,
     after: u64,
@@ -117,7 +117,7 @@ async fn page_behind(
     })
 }
 
-/// A page of the journal behind record `after`.
+/// A page of the journal after record `after`.
 pub(super) async fn read_page(
     journal: &dyn Journal,
     after: u64,

@@ -51,7 +51,7 @@ pub(super) async fn stop(
     Ok(HttpResponse::Ok().json(StopJobAnswer { job: number, end }))
 }
 
-/// The output of a call, as far as it is kept.
+/// The stored output of a call.
 pub(super) async fn output(
     request: HttpRequest,
     path: web::Path<(String, String)>,

@@ -1,15 +1,15 @@
-//! Names that stand twice in one object of a JSON text.
+//! Finds duplicate names in an object of a JSON text.
 //!
-//! Of two members of one name readers take the first, the last or none (RFC 8259), so that a text
-//! with such an object does not say what its sender meant.
+//! Of two members with one name readers take the first, the last or none (RFC 8259), so that a text with such an object
+//! is ambiguous.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-/// How many characters of a name are told.
+/// Maximum number of characters of a name that an error repeats.
 const MAX_TOLD: usize = 64;
 
-/// The first name that stands twice in an object of the text, at whatever depth. The text is JSON.
+/// The first duplicate name in an object of the text, at any depth. The text is valid JSON.
 pub(super) fn repeated(json: &[u8]) -> Option<String> {
     // For each object and list around the place: the names so far of an object.
     let mut around: Vec<Option<HashSet<Cow<'_, str>>>> = Vec::new();
@@ -49,7 +49,7 @@ pub(super) fn repeated(json: &[u8]) -> Option<String> {
     None
 }
 
-/// How long the rest of a string is, with its quotation mark.
+/// Length of the rest of a string, including its closing quotation mark.
 fn string_length(rest: &[u8]) -> usize {
     let mut at = 0;
     while let Some(byte) = rest.get(at) {

@@ -6,13 +6,13 @@ use derive_more::Display;
 use harness_protocol::Problem;
 use serde_json::{Value, json};
 
-/// Why a request is not answered as it was meant. A handler's error.
+/// The reason why a request is refused. A handler's error.
 #[derive(Debug, Clone, PartialEq, Eq, Display)]
 #[display("{detail}")]
 pub(super) struct Refusal {
     kind: Kind,
     detail: String,
-    /// Whether the connection cannot be used again, since the request was not read to its end.
+    /// True if the connection cannot be used again, since the request was not read to its end.
     closes: bool,
     /// Further members of the problem, for programs.
     members: Members,
@@ -25,7 +25,7 @@ type Members = Vec<(&'static str, Value)>;
 pub(super) type Answer = Result<HttpResponse, Refusal>;
 
 impl Refusal {
-    /// The same, which says one thing more to programs.
+    /// The same, with one more member for programs.
     pub(super) fn with(mut self, name: &'static str, value: Value) -> Self {
         self.members.push((name, value));
         self
@@ -206,7 +206,7 @@ impl Kind {
 }
 /// The start of every key of the API.
 const KEY_PREFIX: &str = "sk-";
-/// How many characters behind that make a key of a word.
+/// Number of characters after that prefix from which a word counts as a key.
 const KEY_LENGTH: usize = 8;
 
 /// A text without what looks like a key of the API: it may have been put in the wrong place, and

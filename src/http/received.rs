@@ -1,4 +1,4 @@
-//! A request about one conversation, as it was received.
+//! A received request about one conversation.
 
 use actix_web::dev::Payload;
 use actix_web::{FromRequest, HttpRequest, web};
@@ -11,7 +11,7 @@ use super::shared::Shared;
 /// The arguments of a handler that changes a conversation.
 pub(super) struct Received {
     pub(super) request: HttpRequest,
-    /// The body, of which nothing was read.
+    /// The unread body.
     pub(super) payload: web::Payload,
     /// The conversation that the path names, or the default one.
     pub(super) id: String,

@@ -1,4 +1,4 @@
-//! Whether the texts of rules can be, where they are made.
+//! Checks the texts of rules when they are made.
 
 use actix_web::HttpRequest;
 use harness_actors::approval::{MAX_RULE, Rule, RuleError};
@@ -9,10 +9,10 @@ use harness_protocol::{RuleAction, RunRules};
 use super::guard::require_token;
 use super::problem::{Kind, Refusal};
 
-/// Whether a text is a rule about a tool that changes something, and rules of that action may say it.
+/// Checks that a text is a rule about a tool that changes something, and that a rule of that action may have it.
 ///
 /// # Errors
-/// The answer, if it is none.
+/// The answer, if it is not.
 pub(super) fn check(rule: &str, action: RuleAction, tools: &Registry) -> Result<(), Refusal> {
     let refuse = |detail: String| Kind::BadRequest.refuse(detail);
     if rule.len() > MAX_RULE {

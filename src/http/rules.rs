@@ -126,7 +126,7 @@ fn in_turn(add: Vec<NewRule>, remove: Vec<NewRule>) -> impl Iterator<Item = (New
     remove.chain(add.into_iter().map(|rule| (rule, true)))
 }
 
-/// A rule as it is held, if it can be.
+/// The rule to store, if it is valid.
 fn checked(
     new: &NewRule,
     tools: &Registry,
@@ -154,14 +154,14 @@ async fn answer(shared: &Shared, mut rules: Vec<HeldRule>, folder: PathBuf) -> A
     Ok(HttpResponse::Ok().json(Rules { rules }))
 }
 
-/// Why the rules of a folder were not changed.
+/// The reason why the rules of a folder were not changed.
 #[derive(Debug, Display, From)]
 enum Unchanged {
     Refused(RulesError),
     NotKept(RulesFileError),
 }
 
-/// Changes the rules of a folder, and has what waits there decided anew.
+/// Changes the rules of a folder, and re-evaluates the approvals that wait there.
 async fn change_folder(
     shared: &Shared,
     folder: PathBuf,

@@ -1,4 +1,4 @@
-//! Runs: going on without a new prompt, asking again, and cancelling.
+//! Runs: continuing without a new prompt, retrying, and cancelling.
 
 use actix_web::HttpResponse;
 use harness_actors::RunId;
@@ -16,7 +16,7 @@ pub(super) async fn go_on(received: Received) -> Answer {
     resume(received, Resumption::Continue).await
 }
 
-/// Starts a run without a new prompt, that asks anew for a reply that failed.
+/// Starts a run without a new prompt, which requests a failed reply again.
 pub(super) async fn retry(received: Received) -> Answer {
     resume(received, Resumption::Retry).await
 }

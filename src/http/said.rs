@@ -16,11 +16,11 @@ use super::received::Received;
 use super::shared::Shared;
 use super::{rule_text, upload, workspace};
 
-/// The header that says the same as `key` in the body.
+/// The header with the same meaning as `key` in the body.
 const KEY_HEADER: &str = "idempotency-key";
-/// How long a key may be, in bytes.
+/// Maximum length of a key, in bytes.
 const MAX_KEY: usize = 200;
-/// How long the name of a client may be, in characters.
+/// Maximum length of a client's name, in characters.
 const MAX_NAME: usize = 64;
 
 /// A text for a conversation: for now, or for its time.
@@ -37,7 +37,7 @@ pub(super) struct Said {
     pub(super) rules: RunRules,
 }
 
-/// Reads what is to be said, and says it at once, or when its time has come.
+/// Reads a message, and submits it at once or to a queue.
 pub(super) async fn submit(received: Received, queue: Option<Queue>) -> Answer {
     let Received {
         request,
@@ -70,8 +70,8 @@ pub(super) async fn submit(received: Received, queue: Option<Queue>) -> Answer {
     say(&shared, &id, said, queue).await
 }
 
-/// Says it at once, or when its time has come. Its files are kept only if it would be taken, and
-/// go again if it is refused nevertheless.
+/// Submits a message at once or to a queue. Its files are stored only if it would be accepted, and are removed if it is
+/// refused nevertheless.
 pub(super) async fn say(shared: &Shared, id: &str, said: Said, queue: Option<Queue>) -> Answer {
     let Said {
         conversation,
@@ -123,7 +123,7 @@ pub(super) async fn say(shared: &Shared, id: &str, said: Said, queue: Option<Que
     Ok(HttpResponse::Ok().json(QueueAnswer { item }))
 }
 
-/// The name of a client, as far as it is shown; nothing if there is nothing to show.
+/// The name of a client in the form that is shown. `None` if it has no visible characters.
 pub(super) fn name_of(by: Option<String>) -> Option<String> {
     let shown = by?
         .chars()

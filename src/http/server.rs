@@ -26,14 +26,14 @@ use super::routes::routes;
 use super::shared::Shared;
 use super::while_connected::WhileConnected;
 
-/// How long a client may take to close a connection that the service has ended.
+/// Time limit for a client to close a connection that the service has ended.
 const DISCONNECT_TIMEOUT: Duration = Duration::from_secs(2);
-/// How long requests that are under way may take when the service stops, in seconds.
+/// Time limit for requests in progress when the service stops, in seconds.
 const SHUTDOWN_TIMEOUT_S: u64 = 2;
-/// How many bytes the system keeps for a client that does not read, on top of what the client's
-/// own system does. Left to itself it keeps megabytes, and a stalled client goes unnoticed.
+/// Size of the system's send buffer for a client that does not read, in addition to the client's own. By default it
+/// grows to megabytes, and a stalled client goes unnoticed.
 const SEND_BUFFER: usize = 64 * 1024;
-/// How many connections may wait to be accepted.
+/// Maximum number of connections that wait to be accepted.
 const BACKLOG: i32 = 4096;
 const WORKERS: usize = 2;
 
@@ -86,7 +86,7 @@ pub(crate) fn serve(
                 .configure(routes)
                 .into_factory()
                 .map_err(|error: actix_web::Error| error.error_response());
-            // What an application is told here goes into URLs, of which it makes none.
+            // The application's configuration serves to make URLs, of which it makes none.
             let app = Rc::new(map_config(app, |()| AppConfig::default()));
             let stopping = stopping.clone();
             let http = fn_factory(move || {

@@ -16,9 +16,9 @@ struct HealthQuery {
     nonce: Option<String>,
 }
 
-/// Says that the service answers. To a nonce, anybody gets the proof that this is the service of
-/// its `service.json`; which life of the service it is, only the owner hears and those who may use
-/// it. Clients older than 0.2 go by that.
+/// Reports that the service answers. With a nonce, any client gets the proof that this is the service of its
+/// `service.json`. The epoch is reported only to the owner and to clients that may use the service; clients older than
+/// 0.2 rely on it.
 pub(super) async fn healthz(request: HttpRequest, shared: web::Data<Shared>) -> Answer {
     let asked: HealthQuery = query(&request)?;
     let About { info, proof } = &*shared.about;
@@ -38,7 +38,7 @@ pub(super) async fn healthz(request: HttpRequest, shared: web::Data<Shared>) -> 
     }))
 }
 
-/// Says what the service is and how much it does.
+/// Describes the service and its load.
 pub(super) async fn service(shared: web::Data<Shared>) -> Answer {
     let runs = ask(shared.directory.send(CountRuns)).await?;
     let free = shared.subscribers.available_permits();

@@ -20,10 +20,10 @@ use crate::prices::KeptFor;
 use crate::proof::ProofKey;
 use crate::rules::KeptRules;
 
-/// How long a handler waits for an actor. Longer than any cancel takes.
+/// Maximum time that a handler waits for an actor. Longer than any cancel takes.
 pub(super) const HANDLER_TIMEOUT: Duration = Duration::from_secs(8);
 
-/// Tells the name of what contains the commands of tools; none before it was found.
+/// Returns the name of the means that contains the commands of tools. `None` before it was determined.
 pub(crate) type ContainedBy = Arc<dyn Fn() -> Option<&'static str> + Send + Sync>;
 
 /// True if a connection that is accepted now may be that of a command: one runs that can reach the service.
@@ -38,7 +38,7 @@ pub(crate) struct Shared {
     pub(crate) workflows: Addr<WorkflowsActor>,
     /// The places for event streams.
     pub(crate) subscribers: Arc<Semaphore>,
-    /// How many there are.
+    /// Number of places for event streams.
     pub(crate) max_subscribers: usize,
     /// The service's description, and the way in which it proves itself.
     pub(crate) about: Arc<About>,
@@ -48,19 +48,19 @@ pub(crate) struct Shared {
     pub(crate) answers: ReadBudget,
     /// Skills, templates and context files.
     pub(crate) guidance: GuidanceSources,
-    /// Whether a conversation that says nothing else is told the context files.
+    /// True if conversations give the model the context files unless their settings differ.
     pub(crate) tells_context_files: bool,
     /// The time between two heartbeats of an event stream.
     pub(crate) heartbeat: Duration,
-    /// Where the files of prompts are kept.
+    /// The store of the files of prompts.
     pub(crate) attachments: Arc<dyn AttachmentStore>,
     /// The state folder.
     pub(crate) home: Arc<Path>,
-    /// The folder of those conversations that have none of their own.
+    /// The folder of conversations that name none.
     pub(crate) workspace: Arc<Path>,
     /// Lists the models.
     pub(crate) models: Recipient<ListModels>,
-    /// Finds files by what is known of their names.
+    /// Finds files by parts of their names.
     pub(crate) files: FileSearch,
     /// The rules of folders.
     pub(crate) rules: KeptRules,
@@ -80,7 +80,7 @@ pub(crate) struct Shared {
     pub(crate) contained_by: ContainedBy,
     /// Asked for each connection.
     pub(crate) commands_are_near: CommandsAreNear,
-    /// How long the API is asked to remember requests, which has its price.
+    /// The time for which the API caches requests, which determines the price.
     pub(crate) kept_for: KeptFor,
 }
 
@@ -89,6 +89,6 @@ pub(crate) struct Shared {
 pub(crate) struct About {
     /// The part that does not change while it runs; the numbers of clients and runs do.
     pub(crate) info: ServiceInfo,
-    /// By what it proves that it wrote `service.json`.
+    /// The key that proves that this service wrote `service.json`.
     pub(crate) proof: ProofKey,
 }

@@ -19,7 +19,7 @@ use super::{body, workspace};
 
 /// The tool that runs commands.
 const TOOL: &str = "bash";
-/// How long a command may run, in seconds.
+/// Time limit of a command, in seconds.
 const LIMIT_S: u64 = 600;
 
 /// Ends the command when the client that waits for it goes away.
@@ -46,7 +46,7 @@ pub(super) async fn run(it: Received) -> Answer {
     context.closed = Arc::clone(&it.shared.closed);
     context.conversation = conversation;
     let (shared, id) = (it.shared, it.id);
-    // A task of its own: what was run is on record, also when the client goes away.
+    // A separate task: the command is recorded even if the client disconnects.
     let end = EndAtDrop(cancellation);
     let ran = actix_web::rt::spawn(run_and_note(shared, id, context, order));
     let ran = ran.await;

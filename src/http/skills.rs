@@ -23,7 +23,7 @@ struct InFolder {
     workspace: Option<String>,
 }
 
-/// How many names a refusal lists.
+/// Maximum number of names that a refusal lists.
 const MAX_NAMES: usize = 50;
 
 /// Lists the skills.
@@ -138,7 +138,7 @@ fn find_template(guidance: &Guidance, name: &str) -> Result<PromptTemplate, Refu
     found.ok_or_else(|| Kind::NoTemplate.refuse(missing("template", name, names())))
 }
 
-/// Says what there is in place of what there is not.
+/// The text that a name was not found, with the names that exist.
 fn missing<'n>(kind: &str, name: &str, names: impl ExactSizeIterator<Item = &'n str>) -> String {
     let more = names.len().saturating_sub(MAX_NAMES);
     let listed: Vec<&str> = names.take(MAX_NAMES).collect();

@@ -1,4 +1,4 @@
-//! A conversation as it is now, with the last of its past.
+//! The present state of a conversation, with its last events.
 
 use actix_web::{HttpRequest, web};
 use harness_actors::broadcast::Turn;
@@ -18,14 +18,14 @@ use super::shared::Shared;
 use super::summary::summary;
 use super::{lent, workspace};
 
-/// How much of the past is wanted.
+/// The requested part of the past.
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
 struct SnapshotQuery {
-    /// How many events.
+    /// Number of events.
     tail: Option<usize>,
 }
 
-/// The conversation as it is now, with the last events.
+/// Returns the present state of the conversation, with the last events.
 pub(super) async fn read(request: HttpRequest, id: Name, shared: web::Data<Shared>) -> Answer {
     let SnapshotQuery { tail } = query(&request)?;
     let (conversation, overview) = ask_conversation(&shared, &id, GetOverview).await?;
@@ -37,8 +37,7 @@ pub(super) async fn read(request: HttpRequest, id: Name, shared: web::Data<Share
     Ok(lent::json(&shared.answers, turn, &snapshot).await)
 }
 
-/// The conversation as it was looked at, and the turn in which it was, which is to end when the
-/// answer is made.
+/// The snapshot of an overview, and the turn in which it was made. The turn must end when the answer is made.
 ///
 /// # Errors
 /// The answer, if it cannot be read.
@@ -106,7 +105,7 @@ fn delta(block: Piece) -> Event {
     }
 }
 
-/// The files whose instructions a model is told.
+/// The files whose instructions the model receives.
 fn context_files(guidance: &Guidance) -> Vec<ContextFile> {
     let files = guidance.context_files.iter();
     files

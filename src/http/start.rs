@@ -1,4 +1,4 @@
-//! Where an event stream begins: what a client shows, held against the journal.
+//! The beginning of an event stream: the position that the client sent, checked against the journal.
 
 use actix_web::http::header::HeaderValue;
 use harness_actors::broadcast::Start;
@@ -8,12 +8,12 @@ use serde::Deserialize;
 use super::ask::refuse_read;
 use super::problem::Refusal;
 
-/// Where a client wants to begin, and what it is called.
+/// The position where a client wants to begin, and its name.
 #[derive(Debug, Clone, Default, Deserialize)]
 pub(super) struct EventsQuery {
     /// A position, or the number of a record.
     after: Option<String>,
-    /// How many of the last records.
+    /// Number of the last records to send.
     tail: Option<u64>,
     /// The name for the other clients.
     pub(super) name: Option<String>,
@@ -25,8 +25,8 @@ const ONE: PageLimit = PageLimit {
     bytes: 1,
 };
 
-/// Where the stream begins, and the position of that place; or why it cannot begin where the
-/// client wants. The header wins over the query.
+/// The beginning of the stream and its position, or the reason why it cannot begin where the client wants. The header
+/// takes precedence over the query.
 ///
 /// # Errors
 /// The answer, if the journal cannot be read.
@@ -83,7 +83,7 @@ pub(super) async fn start(
 }
 
 async fn behind(journal: &dyn Journal, seq: u64) -> Result<(Start, Position), Refusal> {
-    // A damaged record has no checksum to show; the place behind it is good all the same.
+    // A damaged record has no checksum; the position after it is valid all the same.
     let found = position_at(journal, seq).await?;
     let position = found.unwrap_or(Position {
         seq,
@@ -92,7 +92,7 @@ async fn behind(journal: &dyn Journal, seq: u64) -> Result<(Start, Position), Re
     Ok((Start::Behind(position), position))
 }
 
-/// The position behind a record; none if it cannot be read.
+/// The position after a record. `None` if it cannot be read.
 async fn position_at(journal: &dyn Journal, seq: u64) -> Result<Option<Position>, Refusal> {
     let Some(before) = seq.checked_sub(1) else {
         return Ok(Some(Position::start(journal.end().epoch)));

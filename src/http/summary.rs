@@ -11,7 +11,7 @@ use super::problem::Refusal;
 use super::shared::Shared;
 use super::workspace;
 
-/// How the conversation is, behind an order that it has carried out.
+/// The present state of the conversation, after it has carried out an order.
 pub(super) async fn overview(conversation: &Conversation) -> Result<Overview, Refusal> {
     let overview = ask_late(conversation.actor.send(GetOverview), Late::Order).await?;
     overview.map_err(|error| refuse_read(&error))

@@ -18,8 +18,8 @@ use super::body::{self, MAX_BODY_BYTES};
 use super::problem::{Kind, Refusal};
 use super::shared::Shared;
 
-/// How large a body with attachments may be, in bytes. Base64 makes them a third longer, and one
-/// with line breaks a little more.
+/// Maximum size of a body with attachments, in bytes. Base64 makes them a third longer, and line breaks in it a little
+/// more.
 const MAX_BYTES: usize = MAX_ATTACHED_BYTES / 3 * 4 + 2 * MAX_BODY_BYTES;
 
 /// Reads the body of a route that takes files. What is not the data of files is bounded as on the
@@ -114,7 +114,7 @@ fn name_at(path: &str) -> Option<String> {
     Some(name.to_string_lossy().into_owned())
 }
 
-/// The content of a file; else the fault in it, as it stands behind its name.
+/// The content of a file, or the fault in it, worded to follow the name of the file.
 fn content(
     workspace: &Attachable,
     data: Option<String>,
@@ -128,7 +128,7 @@ fn content(
     }
 }
 
-/// Programs that write base64 break its lines; nothing else may stand in it.
+/// Decodes base64, which may have line breaks, as some programs write it, but no other characters.
 fn decode(mut data: String) -> Result<Bytes, String> {
     if data.contains('\n') {
         data.retain(|c| !matches!(c, '\r' | '\n'));

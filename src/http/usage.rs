@@ -12,9 +12,9 @@ use super::problem::{Answer, Refusal};
 use super::shared::Shared;
 use crate::prices::{KeptFor, Prices, rounded};
 
-/// How many records are read at once when the end of the last run is looked for.
+/// Number of records that are read at once in the search for the end of the last run.
 const PAGE: usize = 64;
-/// How many of the last records are looked at for it.
+/// Maximum number of records that the search covers.
 const REACH: u64 = 4096;
 
 /// The token counts by model, with their cost where the price is known.

@@ -8,7 +8,7 @@ use super::ask::{ask, refuse_read};
 use super::problem::Refusal;
 use super::shared::Shared;
 
-/// How many conversations are looked at together.
+/// Number of conversations that are read at a time.
 const PAGE: usize = 200;
 
 /// The approvals that wait in all conversations, the oldest first.
@@ -31,7 +31,7 @@ pub(super) async fn waiting(
         let is_last = rows.len() < PAGE;
         after = rows.last().map(|row| row.listed.clone());
         for row in rows {
-            // One that cannot be read is told by the list of conversations.
+            // The list of conversations reports one that cannot be read.
             if let Ok((header, overview)) = row.found
                 && let Some(approval) = overview.approval
             {

@@ -24,11 +24,11 @@ pub(super) fn of<'h>(shared: &'h Shared, header: &'h Header) -> &'h Path {
     own.map_or(&*shared.workspace, |own| &own.folder)
 }
 
-/// Opens a conversation that is about to do something in its folder: the folder is there, and what
-/// it says to the model is up to date.
+/// Opens a conversation that is about to do something in its folder. The folder exists, and its guidance for the model
+/// is up to date.
 ///
 /// # Errors
-/// The answer, if the conversation cannot be opened or its folder is gone.
+/// The answer, if the conversation cannot be opened or its folder does not exist.
 pub(super) async fn ready(shared: &Shared, id: &str) -> Result<(Conversation, PathBuf), Refusal> {
     let conversation = open(shared, id).await?;
     let folder = of(shared, &conversation.journal.header()).to_owned();
@@ -65,7 +65,7 @@ pub(super) async fn choose(
     looked_at.await.map_err(busy)?
 }
 
-/// The folder of which conversations are looked for, without links. It may be gone.
+/// The folder whose conversations are looked for, without links. It need not exist.
 ///
 /// # Errors
 /// The answer, if the service is too busy.

@@ -2,7 +2,7 @@
 
 use std::io::{self, IsTerminal as _, Write as _};
 
-/// Asks a person on the terminal; none if there is none.
+/// Asks a person on the terminal. `None` if there is no terminal.
 pub(crate) fn ask() -> Option<bool> {
     if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
         return None;

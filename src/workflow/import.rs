@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use super::{WorkflowError, bytes_of, problem_lines, summary};
 use crate::visible;
 
-/// How long the id of a feature is that is made of its description.
+/// Maximum length of the id of a feature that is made of its description.
 const MAX_ID: usize = 40;
 /// The keys that an entry of the list may have.
 const KEYS: [&str; 4] = ["category", "description", "steps", "passes"];

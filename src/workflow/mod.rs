@@ -41,16 +41,16 @@ Examples:
 A file is TOML, or JSON if its name ends in .json. `check` and `schema` need no service, and run nothing of it
 unless `check --run` says so.";
 
-/// Why a file could not be looked at.
+/// The reason why a file could not be checked.
 #[derive(Debug, Display, Error, From)]
 pub(crate) enum WorkflowError {
     /// The file cannot be read.
     #[display("cannot read {}: {error}; name the file of a workflow", visible::line(&path.to_string_lossy()))]
     #[from(skip)]
     File {
-        /// Where it should be.
+        /// The path of the file.
         path: PathBuf,
-        /// Why.
+        /// The system's error.
         #[error(source)]
         error: io::Error,
     },
@@ -58,7 +58,7 @@ pub(crate) enum WorkflowError {
     #[display("the checks cannot be run: {reason}")]
     #[from(skip)]
     Run {
-        /// Why.
+        /// The reason.
         reason: String,
     },
     /// The result cannot be written.
@@ -67,7 +67,7 @@ pub(crate) enum WorkflowError {
 }
 
 impl WorkflowError {
-    /// The exit code. A reader that has seen enough and left is no failure.
+    /// The exit code. A reader that closed the pipe early is not a failure.
     pub(crate) fn exit_code(&self) -> i32 {
         match self {
             Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => 0,

@@ -43,7 +43,7 @@ pub(super) struct Running {
 }
 
 impl Running {
-    /// Whether anything is.
+    /// True if the checks should run.
     pub(super) fn is_wanted(&self) -> bool {
         self.run
     }
@@ -84,7 +84,7 @@ pub(super) fn run(
         if file.json {
             return;
         }
-        // Who reads no more is told at the end.
+        // A closed output is reported at the end.
         drop(writeln!(out, "  {}", line(check)));
     });
     let (head, checks) = match ran {
@@ -116,7 +116,7 @@ pub(super) fn run(
     Ok(0)
 }
 
-/// Why nothing is run, if nobody approves the file.
+/// The reason why nothing runs, if the file is not approved.
 fn refusal(approved: Option<&str>, hash: &str, ask: &dyn Fn() -> Option<bool>) -> Option<String> {
     match approved {
         Some(approved) if approved == hash => None,
@@ -196,7 +196,7 @@ fn stop_at_interrupt(stop: StopHandle) -> Result<(), String> {
     waiting.map_err(|error| error.to_string())
 }
 
-/// How a check came out, on one line.
+/// The result of a check, on one line.
 fn line(check: &BaseCheck) -> String {
     let colour = if check.verdict.is_good() {
         "green"

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::visible;
 
-/// How many characters of a command or an objective are shown.
+/// Maximum number of characters of a command or an objective that are shown.
 const MAX_SHOWN: usize = 100;
 
 /// The lines.
@@ -157,7 +157,7 @@ pub(super) fn line(command: &Command) -> String {
     }
 }
 
-/// The scripts that are protected since checks run them; none if there are none.
+/// The scripts that are protected since checks run them. `None` if there are none.
 fn scripts(manifest: &Manifest) -> Option<String> {
     if !manifest.protect.scripts {
         return Some("what checks run is not protected by itself".to_owned());

@@ -1,9 +1,9 @@
-//! How wide and high an image is, as far as its first bytes tell.
+//! The width and height of an image, read from its first bytes.
 
 use super::MediaType;
 
-/// The width and the height of an image in pixels; nothing if the content does not tell, which is
-/// left to the API to judge.
+/// The width and the height of an image in pixels. `None` if the content does not contain them, which is left to the
+/// API to judge.
 pub(super) fn dimensions(kind: MediaType, content: &[u8]) -> Option<(u32, u32)> {
     match kind {
         MediaType::Png => Some((big(content.get(16..20)?), big(content.get(20..24)?))),
@@ -35,7 +35,7 @@ fn jpeg(content: &[u8]) -> Option<(u32, u32)> {
             return None;
         };
         match marker {
-            // Any number of these may stand before a marker.
+            // Any number of these may precede a marker.
             0xff => at += 1,
             // Markers without a segment.
             0x01 | 0xd0..=0xd8 => at += 2,

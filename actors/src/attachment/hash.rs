@@ -1,10 +1,10 @@
-//! How contents are named.
+//! The names of contents.
 
 use std::fmt::Write as _;
 
 use sha2::{Digest as _, Sha256};
 
-/// How many digits a name has.
+/// Number of digits of a name.
 const DIGITS: usize = 64;
 
 /// The SHA-256 of a content in hexadecimal digits.
@@ -38,8 +38,8 @@ fn hexadecimal(bytes: &[u8]) -> String {
     digits
 }
 
-/// Whether a text is the name of a content: 64 hexadecimal digits in small letters. Nothing else
-/// becomes a part of a path.
+/// True if a text is the name of a content: 64 hexadecimal digits in small letters. Only such a name becomes a part of
+/// a path.
 #[must_use]
 pub fn is_sha256(text: &str) -> bool {
     text.len() == DIGITS && text.bytes().all(|c| matches!(c, b'0'..=b'9' | b'a'..=b'f'))

@@ -8,8 +8,8 @@ use super::intake::{attachment, check};
 use super::store::{AttachmentStore, Fate};
 use super::{AttachmentError, NewAttachment};
 
-/// Files that are held for an order. Dropped before the order is given, or after it was refused,
-/// they are gone, unless something else has the same contents.
+/// Files that are held for an order. If this is dropped before the order is given, or after it was refused, the files
+/// are removed, unless something else has the same contents.
 pub struct HeldAttachments {
     store: Arc<dyn AttachmentStore>,
     attachments: Vec<Attachment>,

@@ -9,9 +9,9 @@ use super::dimensions::dimensions;
 use super::{AttachmentStore, MAX_ATTACHED_BYTES, MAX_ATTACHMENTS, MediaType};
 use crate::storage::StorageError;
 
-/// How wide or high an image may be, in pixels; the API takes no larger ones.
+/// Maximum width and height of an image, in pixels; the API takes no larger ones.
 const MAX_PIXELS: u32 = 8000;
-/// How long the name of a file may be, in characters.
+/// Maximum length of a file's name, in characters.
 const MAX_NAME: usize = 200;
 
 /// A file that is to go with a prompt.
@@ -25,13 +25,13 @@ pub struct NewAttachment {
     pub name: Option<String>,
 }
 
-/// Why files cannot go with a prompt; nothing was kept of them unless the storage failed.
+/// The reason why files cannot go with a prompt. Nothing was stored of them unless the storage failed.
 #[derive(Debug, Clone, PartialEq, Eq, Display, Error)]
 pub enum AttachmentError {
     /// There are more than a request can have.
     #[display("{count} attachments are too many; a prompt may have {MAX_ATTACHMENTS}")]
     TooMany {
-        /// How many.
+        /// Number of attachments.
         count: usize,
     },
     /// They are larger than a request can be.
@@ -39,17 +39,17 @@ pub enum AttachmentError {
         "the attachments have {bytes} bytes together; those of a prompt may have {MAX_ATTACHED_BYTES}"
     )]
     TooLarge {
-        /// How large.
+        /// Total size in bytes.
         bytes: usize,
     },
     /// The model cannot be shown one of them.
     #[display("attachment {number}{} {reason}", called(name.as_deref()))]
     Unusable {
-        /// Which one, counted from 1.
+        /// Number of the attachment, counted from 1.
         number: usize,
         /// Its name.
         name: Option<String>,
-        /// Why not.
+        /// The reason.
         #[error(not(source))]
         reason: Unusable,
     },
@@ -57,10 +57,10 @@ pub enum AttachmentError {
     NotKept(StorageError),
 }
 
-/// Why the model cannot be shown a file.
+/// The reason why a file cannot be sent to the model.
 #[derive(Debug, Clone, PartialEq, Eq, Display)]
 pub enum Unusable {
-    /// There is nothing in it.
+    /// The file is empty.
     #[display("is empty")]
     Empty,
     /// It is none of the known types.
@@ -69,10 +69,10 @@ pub enum Unusable {
          a PDF, or UTF-8 text of at most {} bytes", MediaType::Text.max_bytes()
     )]
     UnknownType {
-        /// How large it is.
+        /// Size in bytes.
         bytes: usize,
     },
-    /// It is said to be something else.
+    /// The declared media type differs from the actual one.
     #[display("is {found}, not {declared:?}; leave `media_type` out or correct it")]
     OtherType {
         /// Its media type.
@@ -83,7 +83,7 @@ pub enum Unusable {
     /// It is too large for its type.
     #[display("has {bytes} bytes; {kind} may have {}", kind.max_bytes())]
     TooLarge {
-        /// How large it is.
+        /// Size in bytes.
         bytes: usize,
         /// Its media type.
         kind: MediaType,
@@ -91,14 +91,14 @@ pub enum Unusable {
     /// The image is too wide or too high.
     #[display("has {width} x {height} pixels; an image may have {MAX_PIXELS} x {MAX_PIXELS}")]
     TooManyPixels {
-        /// How wide it is.
+        /// Width in pixels.
         width: u32,
-        /// How high it is.
+        /// Height in pixels.
         height: u32,
     },
 }
 
-/// A name as it stands behind a number.
+/// The name in parentheses, to be appended to a number.
 fn called(name: Option<&str>) -> String {
     name.map(|name| format!(" ({name})")).unwrap_or_default()
 }
@@ -131,7 +131,7 @@ pub(super) fn attachment(sha256: String, file: &NewAttachment, kind: MediaType) 
     }
 }
 
-/// A name as far as it can be shown.
+/// The printable part of a name, cut to its maximum length. `None` if that is blank.
 fn shown(name: Option<&str>) -> Option<String> {
     let shown = name?
         .chars()

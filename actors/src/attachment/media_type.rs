@@ -4,9 +4,9 @@ use derive_more::Display;
 
 /// A mebibyte.
 const MIB: usize = 1024 * 1024;
-/// How many bytes an image may have. The API takes 5 MiB of base64, which is a third longer.
+/// Maximum size of an image in bytes. The API takes 5 MiB of base64, which is a third longer.
 const MAX_IMAGE: usize = 5 * MIB / 4 * 3;
-/// How many bytes a text may have.
+/// Maximum size of a text in bytes.
 const MAX_TEXT: usize = MIB;
 
 /// Number of bytes at the start of a PDF in which its header is, and at its end in which its end mark is.
@@ -62,7 +62,7 @@ impl MediaType {
         }
     }
 
-    /// How many bytes a content of it may have.
+    /// Maximum size of a content of this type, in bytes.
     #[must_use]
     pub fn max_bytes(self) -> usize {
         match self {
@@ -72,7 +72,7 @@ impl MediaType {
         }
     }
 
-    /// Whether it is an image.
+    /// True if it is an image.
     #[must_use]
     pub fn is_image(self) -> bool {
         match self {
@@ -81,8 +81,7 @@ impl MediaType {
         }
     }
 
-    /// Whether a client that declares a type means this one. A text is one by any of the names
-    /// that texts have.
+    /// True if a client that declares this type means this one. For a text, any of the type names of texts matches.
     pub(super) fn is_meant_by(self, declared: &str) -> bool {
         let essence = declared.split(';').next().unwrap_or_default().trim();
         let essence = essence.to_ascii_lowercase();

@@ -16,9 +16,8 @@ pub use store::{AttachmentStore, Fate, MemoryAttachments, is_missing};
 #[cfg(feature = "journal")]
 pub(crate) use store::{changed, missing};
 
-/// How many files may go with one prompt. With more images in a request the API takes smaller
-/// ones only.
+/// Maximum number of files that go with one prompt. With more images in a request the API takes smaller ones only.
 pub const MAX_ATTACHMENTS: usize = 20;
-/// How many bytes the files of a prompt may have together. In base64 they are a third longer, and
-/// a request of the API may have 32 MB.
+/// Maximum size of all files of a prompt together, in bytes. In base64 they are a third longer, and a request of the
+/// API may have 32 MB.
 pub const MAX_ATTACHED_BYTES: usize = 22 * 1024 * 1024;

@@ -1,4 +1,4 @@
-//! Where the contents are kept.
+//! Storage for the contents of attachments.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -29,8 +29,8 @@ pub trait AttachmentStore: Send + Sync + 'static {
     /// When the storage cannot be written.
     fn put(&self, content: Bytes) -> StorageFuture<Result<String, StorageError>>;
 
-    /// Keeps a content for an order that may be refused. It stays until [`Self::settle`] is told
-    /// what became of the order. A store that cannot tell keeps it for good.
+    /// Stores a content for an order that may be refused. It stays until [`Self::settle`] receives the outcome of the
+    /// order. A store that cannot tell held contents from others keeps it permanently.
     ///
     /// # Errors
     /// As [`Self::put`]. Nothing is held then, and there is nothing to settle.
@@ -38,8 +38,8 @@ pub trait AttachmentStore: Send + Sync + 'static {
         self.put(content)
     }
 
-    /// Tells what became of the order that a content was held for. One that came with a refused
-    /// order, and with nothing else, is removed.
+    /// Reports the outcome of the order that a content was held for. A content that came with a refused order, and with
+    /// nothing else, is removed.
     fn settle(&self, sha256: &str, fate: Fate) {
         let _ = (sha256, fate);
     }
@@ -47,8 +47,8 @@ pub trait AttachmentStore: Send + Sync + 'static {
     /// The content of that SHA-256.
     ///
     /// # Errors
-    /// When there is none, which [`is_missing`] tells from the rest; when its content is not the
-    /// one of this hash any more; or when the storage cannot be read.
+    /// When there is none, which [`is_missing`] distinguishes; when its content no longer matches this hash; or when
+    /// the storage cannot be read.
     fn get(&self, sha256: &str) -> StorageFuture<Result<Bytes, StorageError>>;
 }
 
@@ -73,13 +73,13 @@ impl AttachmentStore for MemoryAttachments {
     }
 }
 
-/// Whether a content could not be read because there is none.
+/// True if a content could not be read because it does not exist.
 #[must_use]
 pub fn is_missing(error: &StorageError) -> bool {
     error.reason == MISSING
 }
 
-/// There is no such content.
+/// The error for a content that does not exist.
 pub(crate) fn missing(sha256: &str) -> StorageError {
     failed(sha256, MISSING)
 }

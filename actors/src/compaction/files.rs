@@ -1,5 +1,5 @@
-//! The files that a conversation has read and changed. They stand as two lists at the end of its
-//! summary, so that they are known as long as the conversation goes on.
+//! The files that a conversation has read and changed. They are two lists at the end of its summary, so that later
+//! summaries keep them.
 
 use crate::tool::Touched;
 
@@ -9,7 +9,7 @@ const CHANGED: &str = "## Files changed";
 
 /// The newest files of each list stay.
 const MAX_FILES: usize = 100;
-/// A longer name is no name of a file.
+/// A longer text is not taken for the name of a file.
 const MAX_PATH: usize = 300;
 
 /// Files, each named once, the newest last.

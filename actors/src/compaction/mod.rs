@@ -1,4 +1,4 @@
-//! Compaction: the past but for its end is told to the model as a summary.
+//! Compaction: the model receives a summary in place of the past, except for the end of it.
 
 mod cut;
 mod files;
@@ -13,14 +13,14 @@ pub use files::Files;
 pub use prompt::{SYSTEM_PROMPT, finish, prompt};
 pub(crate) use transcript::{Frame, Place, add_files};
 
-/// How much of the past is kept, and when the rest is summarized.
+/// The settings of compaction: when the past is summarized, and how much of its end is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CompactionSettings {
-    /// Whether it happens by itself.
+    /// True if the past is summarized automatically.
     pub auto: bool,
-    /// How many tokens below the window it happens.
+    /// The distance below the window at which the past is summarized, in tokens.
     pub reserve_tokens: u64,
-    /// How many of the last tokens are kept as they are.
+    /// Number of the last tokens that remain unchanged.
     pub keep_tokens: u64,
 }
 
@@ -49,12 +49,12 @@ impl CompactionSettings {
 pub struct SummaryRequest {
     /// The model to ask.
     pub model: String,
-    /// How many tokens the summary may have.
+    /// Maximum number of tokens of the summary.
     pub max_tokens: u32,
     /// The system prompt, see [`SYSTEM_PROMPT`].
     pub system_prompt: &'static str,
-    /// All that the model is asked: the instructions, the earlier summary and the part of the
-    /// conversation that is to be summarized; see [`prompt()`].
+    /// All that the model is asked: the instructions, the earlier summary and the part of the conversation to
+    /// summarize; see [`prompt()`].
     pub prompt: String,
 }
 
@@ -98,7 +98,7 @@ pub struct SummaryRequest {
 /// # }
 /// ```
 pub trait Summarizer: Send + Sync + 'static {
-    /// The summary, or why there is none, in words for the operator.
+    /// The summary, or the reason why there is none, in words for the operator.
     fn summarize(&self, request: SummaryRequest) -> BoxFuture<'static, Result<String, String>>;
 }
 

@@ -99,7 +99,7 @@ fn harmless(text: &str) -> String {
     harmless
 }
 
-/// How many characters a prompt has beside the piece and the earlier summary, at most.
+/// Maximum number of characters of a prompt besides the piece and the earlier summary.
 pub(super) fn overhead() -> usize {
     [SYSTEM_PROMPT, NEW, UPDATE, SECTIONS]
         .map(str::len)

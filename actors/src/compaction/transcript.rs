@@ -7,13 +7,13 @@ use super::{Files, Goal};
 use crate::reply::{Block, BlockKind};
 use crate::tool::Registry;
 
-/// How many characters of a result, of the input of a call and of a thought are told.
+/// Maximum number of characters of a result, of the input of a call and of a thought.
 const MAX_RESULT: usize = 2000;
-/// How many characters of what a person or the model said are told.
+/// Maximum number of characters of a text by a person or the model.
 const MAX_TEXT: usize = 20_000;
-/// How many characters of the operator's instructions are told.
+/// Maximum number of characters of the operator's instructions.
 const MAX_FOCUS: usize = 4000;
-/// A piece has at least so many bytes, however small the window is.
+/// Minimum size of a piece in bytes, however small the window is.
 const MIN_PIECE: usize = 2000;
 
 /// The texts of a message in the form of a request: an entry for each thing that was said or done.
@@ -75,10 +75,10 @@ pub(crate) fn add_files(message: &Value, tools: &Registry, files: &mut Files) {
 /// The part that all pieces of one summary have in common.
 #[derive(Debug)]
 pub(crate) struct Frame {
-    /// The text behind the conversation.
+    /// The text after the conversation.
     beside: String,
-    /// How many bytes of the conversation a piece has at most, so that the request for its summary
-    /// fits into the window.
+    /// Maximum size of the conversation's text in a piece, in bytes, so that the request for its summary fits into the
+    /// window.
     bytes: usize,
     /// The files that were touched, also those of the earlier summary.
     pub(crate) files: Files,
@@ -87,8 +87,8 @@ pub(crate) struct Frame {
 }
 
 impl Frame {
-    /// The frame of a conversation that touched these files. `corrected` says how many tokens the
-    /// API counts for an estimate.
+    /// The frame of a conversation that touched these files. `corrected` returns the number of tokens that the API
+    /// counts for an estimate.
     pub(crate) fn new(
         touched: &Files,
         goal: &Goal,
@@ -130,8 +130,8 @@ impl Frame {
         }
     }
 
-    /// The piece of a conversation that begins there, and where the next one begins; none if that
-    /// is all. `message` gives one after the other.
+    /// The piece of a conversation that begins at `from`, and the place where the next one begins. `None` in place of
+    /// that after the last piece. `message` returns the messages by their number.
     pub(crate) fn piece(
         &self,
         message: impl Fn(usize) -> Option<Value>,

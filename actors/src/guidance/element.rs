@@ -22,7 +22,7 @@ impl Element {
         self
     }
 
-    /// The element with a text on lines of its own.
+    /// The element around a text, each tag on a separate line.
     pub(super) fn around(&self, text: &str) -> String {
         let Self { name, attributes } = self;
         let end = if text.is_empty() { "" } else { "\n" };

@@ -12,10 +12,10 @@ use element::Element;
 pub use skill::{Skill, listing};
 pub use template::{PromptTemplate, parse_arguments};
 
-/// A file with instructions, such as `AGENTS.md`.
+/// A file with instructions, for example `AGENTS.md`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ContextFile {
-    /// Where it is.
+    /// The path of the file.
     pub path: String,
     /// Its text.
     pub text: String,
@@ -24,7 +24,7 @@ pub struct ContextFile {
 /// Everything at one time.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Guidance {
-    /// In the order in which the model is told them.
+    /// In the order in which the system prompt contains them.
     pub context_files: Vec<ContextFile>,
     /// By name, each name once.
     pub skills: Vec<Skill>,
@@ -90,13 +90,13 @@ impl GuidanceShelf {
         change(Arc::make_mut(&mut guidance));
     }
 
-    /// How many share it.
+    /// Number of clones that share the guidance.
     #[must_use]
     pub fn holders(&self) -> usize {
         Arc::strong_count(&self.0)
     }
 
-    /// Puts another in its place; what runs keeps what it has.
+    /// Replaces the guidance; runs in progress keep theirs.
     pub fn set(&self, guidance: Guidance) {
         *self.0.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(guidance);
     }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::element::{Element, escaped};
 
-/// How long a name may be.
+/// Maximum length of a name.
 const MAX_NAME: usize = 64;
 
 /// The model's introduction to the list of skills.
@@ -18,18 +18,18 @@ in that file start at the folder that it is in.";
 pub struct Skill {
     /// Names it: lower-case letters, digits and hyphens, at most 64.
     pub name: String,
-    /// When to use it, for the model; at most 1,024 characters.
+    /// The situations in which the model should use the skill; at most 1,024 characters.
     pub description: String,
     /// The instructions.
     pub content: String,
-    /// Whether the model is not told of it; operators can still invoke it.
+    /// True if the skill is hidden from the model; operators can still invoke it.
     pub hidden: bool,
     /// The file that it was loaded from.
     pub path: Option<String>,
 }
 
 impl Skill {
-    /// Whether a skill can have this name: 1 to 64 lower-case letters, digits and hyphens.
+    /// True if the text is a valid name of a skill: 1 to 64 lower-case letters, digits and hyphens.
     #[must_use]
     pub fn is_name(name: &str) -> bool {
         let is_fitting = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';

@@ -16,7 +16,7 @@ pub struct PromptTemplate {
 impl PromptTemplate {
     /// The text with the arguments in their places.
     ///
-    /// | place | what stands there |
+    /// | place | text in its place |
     /// |---|---|
     /// | `$1`, `$2`, … | one argument; nothing if it is missing |
     /// | `$@`, `$ARGUMENTS` | all arguments with spaces between |
@@ -24,8 +24,7 @@ impl PromptTemplate {
     /// | `${@:2}` | the arguments from the second on |
     /// | `${@:2:3}` | three arguments from the second on |
     ///
-    /// Anything else behind a `$` stays as it is. What an argument or a default says is never
-    /// looked at for places.
+    /// Anything else after a `$` stays unchanged. The text of an argument or a default is never searched for places.
     ///
     /// ```
     /// use harness_actors::guidance::PromptTemplate;
@@ -94,7 +93,7 @@ impl Bounded {
     }
 }
 
-/// Which arguments a place asks for. Arguments are counted from one.
+/// The arguments that a place asks for. Arguments are counted from one.
 #[derive(Debug, Clone, Copy)]
 enum Which {
     All,
@@ -125,7 +124,7 @@ impl Which {
 #[derive(Debug, Clone, Copy)]
 enum Place<'t> {
     Value(Which),
-    /// With what stands there if that is nothing.
+    /// With the text to use if the arguments are empty.
     OrElse(Which, &'t str),
     Slice {
         from: usize,
@@ -134,7 +133,7 @@ enum Place<'t> {
 }
 
 impl<'t> Place<'t> {
-    /// Reads the place whose `$` stands right before the text; with the text behind it.
+    /// Reads the place whose `$` comes right before the text. Returns it with the text after it.
     fn at_start(text: &'t str) -> Option<(Self, &'t str)> {
         if let Some(inside) = text.strip_prefix('{') {
             let (inside, behind) = inside.split_once('}')?;
@@ -176,7 +175,7 @@ impl<'t> Place<'t> {
                 }
             }
             Self::Slice { from, count } => {
-                // There is no argument before the first.
+                // Nothing precedes the first argument.
                 let skipped = from.saturating_sub(1).min(args.len());
                 let args = &args[skipped..];
                 text.push_joined(&args[..count.min(args.len())])
@@ -191,9 +190,9 @@ fn number(text: &str) -> Option<usize> {
     is_number.then(|| text.parse().unwrap_or(usize::MAX))
 }
 
-/// Takes a line apart into arguments: there is white space between them, unless it stands in
-/// single or double quotes. Quotes are left out, a backslash is a character like any other, an
-/// argument of nothing but quotes is none, and a quote that is not closed reaches to the end.
+/// Splits a line into arguments at white space, except in single or double quotes. Quotes are removed, a backslash is a
+/// character like any other, an argument of nothing but quotes is dropped, and a quote that is not closed reaches to
+/// the end.
 #[must_use]
 pub fn parse_arguments(line: &str) -> Vec<String> {
     let mut args = Vec::new();

@@ -1,23 +1,23 @@
-//! The forms in which a secret can stand in a text.
+//! The forms in which a text can contain a secret.
 //!
-//! A result of a tool is JSON by the time it is looked at, a file may hold a URL or a configuration
-//! in base64, and a dump is hexadecimal. Each form is a plain text, so that one pass finds all.
+//! A tool's result is JSON by the time it is searched, a file may hold a URL or a configuration in base64, and a dump
+//! is hexadecimal. Each form is a plain text, so that one pass finds all.
 
 use std::collections::BTreeSet;
 
 use base64::Engine as _;
 use base64::prelude::{BASE64_STANDARD_NO_PAD, BASE64_URL_SAFE_NO_PAD};
 
-/// How long a form must be to be looked for: a short one would stand in other text by chance.
+/// Minimum length of a form that is searched for: other text would contain a shorter one by chance.
 const MIN_FORM: usize = 8;
-/// How long a secret may be, in bytes, to be looked for in encodings other than JSON's.
+/// Maximum length of a secret that is searched for in encodings other than JSON's, in bytes.
 const MAX_ENCODED: usize = 16 * 1024;
-/// How long a line of a secret must be, in bytes, to count by itself.
+/// Minimum length of a line of a secret that counts as a secret by itself, in bytes.
 const MIN_LINE: usize = 16;
 
 /// Adds the forms of a secret.
 pub(super) fn add_forms(secret: &str, forms: &mut BTreeSet<String>) {
-    // A variable may end with a newline that its text has not elsewhere.
+    // A variable may end with a newline that other copies of its text do not have.
     let secret = secret.trim();
     add_forms_of(secret, forms);
     // Tools show lines one by one: each line of a private key is as good as the key.
@@ -69,7 +69,7 @@ fn json_forms(text: &str) -> BTreeSet<String> {
     forms
 }
 
-/// The text as it stands between the quotes of a JSON string.
+/// The text in the form that it has between the quotes of a JSON string.
 fn json(text: &str, how: Json) -> String {
     let mut written = String::with_capacity(text.len());
     for c in text.chars() {
@@ -96,7 +96,8 @@ fn escape(c: char, into: &mut String) {
     }
 }
 
-/// As a part of a URL, by what encoders leave as it is besides letters and digits.
+/// The forms as a part of a URL. Encoders differ in the characters that they leave unescaped besides letters and
+/// digits.
 fn percent_forms(text: &str) -> Vec<String> {
     let mut forms = Vec::new();
     for kept in ["-._~", "-._~/", "-_.!~*'()"] {
@@ -133,8 +134,8 @@ fn lower_escapes(text: &str) -> String {
     written
 }
 
-/// As a part of a longer text in base64, which begins with one of three alignments. What the
-/// neighbours have a share in is left out.
+/// The forms as a part of a longer text in base64, which begins with one of three alignments. Digits that also depend
+/// on the neighbouring text are left out.
 fn base64_forms(bytes: &[u8]) -> Vec<String> {
     let mut forms = Vec::new();
     for before in 0..3 {

@@ -41,7 +41,7 @@ impl Matcher {
         }
     }
 
-    /// Adds where secrets stand in the text.
+    /// Adds the ranges of the secrets in the text.
     pub(super) fn find(&self, text: &str, found: &mut Vec<Range<usize>>) {
         match &self.automaton {
             // Those that overlap count too: what is left of one would be a piece of the other.
@@ -61,12 +61,12 @@ impl Matcher {
         }
     }
 
-    /// How long the longest form is, in bytes.
+    /// Length of the longest form, in bytes.
     pub(super) fn longest(&self) -> usize {
         self.forms.iter().map(String::len).max().unwrap_or_default()
     }
 
-    /// Where in the text its end begins that may be the start of a secret, if it may.
+    /// The offset from which the end of the text may be the start of a secret. `None` if no end of it may.
     pub(super) fn unfinished(&self, text: &str) -> Option<usize> {
         let starts = self.forms.iter().filter_map(|form| {
             let longest = form.len().saturating_sub(1).min(text.len());

@@ -11,27 +11,26 @@ use crate::ids::ConversationId;
 
 /// The text in place of a secret.
 const MASK: &str = "***";
-/// How short a secret of the service may be, in bytes. A shorter one can be guessed, and taking it
-/// out would take other text apart.
+/// Minimum length of a secret of the service, in bytes. A shorter one can be guessed, and masking it would garble other
+/// text.
 const MIN_BYTES: usize = 8;
-/// How short a key may be, in bytes, that a conversation brought.
+/// Minimum length of a key that a conversation brought, in bytes.
 const MIN_LEARNED_BYTES: usize = 16;
-/// How many keys of one conversation are kept, and of how many conversations: keys that change
-/// often are not collected for ever.
+/// Maximum number of keys that are kept for one conversation: keys that change often do not accumulate.
 const MAX_LEARNED: usize = 16;
-/// Of how many conversations keys are kept.
+/// Maximum number of conversations whose keys are kept.
 const MAX_CONVERSATIONS: usize = 1024;
 
 /// Takes secrets out of texts. Clones share what is added later.
 ///
 /// There are secrets of the service, which count everywhere and for as long as it runs, and keys
-/// that a conversation brought, which count for that conversation only: nobody can have a word
-/// taken out of what others read.
+/// that a conversation brought, which count for that conversation only: no client can have a word masked in the texts
+/// of other conversations.
 #[derive(Debug, Clone, Default)]
 pub struct Redaction {
     known: Arc<RwLock<Known>>,
     learned: Arc<RwLock<Learned>>,
-    /// Whose keys count besides.
+    /// The conversation whose keys are masked, too.
     conversation: Option<ConversationId>,
     /// Secrets of this value only.
     own: Option<Arc<Matcher>>,
@@ -48,7 +47,7 @@ struct Known {
 #[derive(Debug, Default)]
 struct Learned {
     keys: HashMap<ConversationId, Keys>,
-    /// Which conversation learned a key last, the latest at the end.
+    /// The conversations in the order in which they learned a key, the latest at the end.
     order: VecDeque<ConversationId>,
 }
 
@@ -60,7 +59,7 @@ struct Keys {
 }
 
 impl Redaction {
-    /// Takes these out, but for those under 8 bytes.
+    /// Masks these secrets, except those under 8 bytes.
     #[must_use]
     pub fn new(secrets: Vec<Secret>) -> Self {
         let redaction = Self::default();
@@ -88,8 +87,8 @@ impl Redaction {
         }
     }
 
-    /// From now on, takes this key out of what that conversation reads. Keys that are short, and
-    /// words and paths, are left: a text that names them must keep them.
+    /// From now on, masks this key in the texts of that conversation. Short keys, words and paths are not masked: a
+    /// text that names them must keep them.
     pub fn learn(&self, conversation: &ConversationId, key: Secret) {
         if key.expose().len() < MIN_LEARNED_BYTES || key.is_plain() {
             return;
@@ -154,9 +153,9 @@ impl Redaction {
         without(&text, &places, text.len())
     }
 
-    /// At most the first `end` bytes of a text, with `***` in place of each secret. What stands on
-    /// both sides of the end is taken out as a whole; so is, at the end of the text, what may be
-    /// the start of a secret, because the text may have been cut there.
+    /// At most the first `end` bytes of a text, with `***` in place of each secret. A secret across the end is masked
+    /// as a whole. So is, at the end of the text, what may be the start of a secret, because the text may have been cut
+    /// there.
     ///
     /// ```
     /// let redaction = harness_actors::Redaction::new(vec!["sk-0123456789".into()]);
@@ -174,8 +173,8 @@ impl Redaction {
         without(text, &places, end)
     }
 
-    /// The text from a place on, with `***` in place of each secret. What is left of one that begins
-    /// before that place is passed over.
+    /// The text from a place on, with `***` in place of each secret. The rest of a secret that begins before that place
+    /// is skipped.
     pub(crate) fn apply_from(&self, text: &str, from: usize) -> String {
         let places = self.places(&self.matchers(), text);
         let mut start = text.ceil_char_boundary(from);
@@ -190,10 +189,9 @@ impl Redaction {
         without(&text[start..], &rest, text.len() - start)
     }
 
-    /// The part of a growing text that may be shown, from `from` on and up to about `end`, with `***` in
-    /// place of each secret, and its end in the text. It ends in front of any bytes that may become a
-    /// secret with those that follow, and never inside of one. The rest of a secret that begins before
-    /// `from` is passed over, and counts as shown.
+    /// The part of a growing text that may be shown, from `from` on and up to about `end`, with `***` in place of each
+    /// secret, and its end in the text. It ends before any bytes that may become a secret with those that follow, and
+    /// never inside of one. The rest of a secret that begins before `from` is skipped, and counts as shown.
     pub(crate) fn apply_to_growing(&self, text: &str, from: usize, end: usize) -> (String, usize) {
         let matchers = self.matchers();
         let places = self.places(&matchers, text);
@@ -223,7 +221,7 @@ impl Redaction {
         (without(&text[start..end], &shown, end - start), end)
     }
 
-    /// How many bytes after a place must be known to tell what is a secret up to there.
+    /// Number of bytes after a place that must be known to find all secrets up to that place.
     #[must_use]
     pub fn reach(&self) -> usize {
         let matchers = self.matchers();
@@ -243,7 +241,7 @@ impl Redaction {
         matchers
     }
 
-    /// Where secrets stand, from left to right and without overlaps.
+    /// The ranges of the secrets, from left to right and without overlaps.
     fn places(&self, matchers: &[Arc<Matcher>], text: &str) -> Vec<Range<usize>> {
         let mut found = Vec::new();
         for matcher in matchers {
@@ -261,8 +259,8 @@ impl Redaction {
     }
 }
 
-/// The text up to its end, without what stands at these places. A secret keeps its number of lines,
-/// so that those after it keep their numbers.
+/// The text up to its end, with a mask in place of these ranges. A secret keeps its number of lines, so that those
+/// after it keep their numbers.
 fn without(text: &str, places: &[Range<usize>], end: usize) -> String {
     let mut kept = String::with_capacity(end);
     let mut at = 0;

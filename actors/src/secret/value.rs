@@ -5,7 +5,7 @@ use std::path::Path;
 
 use derive_more::From;
 
-/// How long a text of nothing but letters must be to count as a secret: words are shorter.
+/// Minimum length of a text of nothing but letters that counts as a secret: words are shorter.
 const MIN_LETTERS: usize = 16;
 
 /// A text that is never shown: not in logs, errors or debug output.
@@ -20,8 +20,7 @@ impl Secret {
         &self.0
     }
 
-    /// Whether it is a word, a number or a path, and so hardly a secret: taking it out wherever it
-    /// stands would take other text apart.
+    /// True if it is a word, a number or a path, and so hardly a secret: masking it everywhere would garble other text.
     #[must_use]
     pub fn is_plain(&self) -> bool {
         is_word(&self.0) || is_number(&self.0) || is_path(&self.0)
@@ -52,8 +51,8 @@ fn is_number(text: &str) -> bool {
             .all(|byte| byte.is_ascii_digit() || byte == b'.')
 }
 
-/// Whether a text leads somewhere in the file system. A key may begin with a slash as well, but
-/// hardly with the name of a folder that is there.
+/// True if a text is a path in the file system. A key may begin with a slash as well, but hardly with the name of a
+/// folder that exists.
 fn is_path(text: &str) -> bool {
     if ["~/", "./", "../"]
         .iter()

@@ -24,7 +24,7 @@ pub struct Words<'e> {
     pub text: String,
     /// The text that it brings, which may be long: a prompt, a reply, a result, a summary.
     pub body: Option<&'e str>,
-    /// Whether something went wrong.
+    /// True if the event reports a failure.
     pub is_error: bool,
 }
 
@@ -53,7 +53,7 @@ impl<'e> Words<'e> {
         remark(&format!("{}{who}", self.kind), &self.text)
     }
 
-    /// The sentence, with the event's own text behind it.
+    /// The sentence, followed by the event's own text.
     #[must_use]
     pub fn whole(&self) -> String {
         remark(&self.text, self.body.unwrap_or_default())
@@ -66,7 +66,7 @@ pub fn unreadable_block(block_type: &str) -> String {
     block_type.replace('_', " ")
 }
 
-/// Says that the records between two cannot be read.
+/// The sentence about unreadable records between two others.
 #[must_use]
 pub fn unreadable(after: u64, before: u64) -> String {
     let (first, last) = (after.saturating_add(1), before.saturating_sub(1));
@@ -77,7 +77,7 @@ pub fn unreadable(after: u64, before: u64) -> String {
     }
 }
 
-/// How long the next request was before a summary, and how long it is with it, in tokens.
+/// The sizes of the next request before and after a summary, in tokens.
 #[must_use]
 pub fn saved(before: u64, after: u64) -> String {
     format!("{} to {} tokens", thousands(before), thousands(after))
@@ -282,7 +282,7 @@ fn text_and_body(event: &Event) -> (String, Option<&str>) {
     }
 }
 
-/// A change of a file in short, such as `changes src/main.rs +2 -1`.
+/// A change of a file in short, for example `changes src/main.rs +2 -1`.
 #[must_use]
 pub fn changed(change: &FileChange) -> String {
     let FileChange {
@@ -308,7 +308,8 @@ pub fn subject(subject: &Subject) -> String {
     }
 }
 
-/// How a command is to run, without the command: `runs in /src, writes, no network, contained by landlock`.
+/// The conditions that a command runs under, without the command itself: `runs in /src, writes, no network, contained
+/// by landlock`.
 #[must_use]
 pub fn command(plan: &CommandPlan) -> String {
     let access = match plan.access {

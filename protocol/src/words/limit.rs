@@ -1,4 +1,4 @@
-//! The words with which a run ends at a limit, and by which a client knows them.
+//! The words of a run that ends at a limit, which clients recognize.
 
 const BEGINNING: &str = "stopped: reached ";
 
@@ -8,13 +8,13 @@ pub fn reached_max_turns(max_turns: u32) -> String {
     format!("{BEGINNING}max_turns ({max_turns})")
 }
 
-/// Whether a run that completed with this message was cut off by a limit.
+/// True if a run that completed with this message was cut off by a limit.
 #[must_use]
 pub fn is_limit(message: &str) -> bool {
     message.starts_with(BEGINNING)
 }
 
-/// The words of the end of a run, with the way on behind a limit.
+/// The words of the end of a run. After a limit, they name the command that continues it.
 #[must_use]
 pub fn with_way_on(message: &str) -> String {
     if is_limit(message) {

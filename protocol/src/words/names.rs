@@ -6,7 +6,7 @@ use crate::{
     Withdrawal,
 };
 
-/// How many characters of a command are told where there is little room.
+/// Maximum number of characters of a command that are shown where space is short.
 const SHORT: usize = 60;
 
 /// The name of a conversation's state.
@@ -35,7 +35,7 @@ pub fn conversation_state(state: ConversationState) -> &'static str {
     }
 }
 
-/// How a run or a turn ended.
+/// The name of the outcome of a run or a turn.
 #[must_use]
 pub fn outcome(outcome: Outcome) -> &'static str {
     match outcome {
@@ -70,13 +70,13 @@ pub fn thinking(level: ThinkingLevel) -> &'static str {
     }
 }
 
-/// The name of a client, behind its action; empty if it is not known.
+/// The name of a client, to be appended to its action; empty if it is not known.
 #[must_use]
 pub fn by(name: Option<&str>) -> String {
     name.map_or_else(String::new, |name| format!(" by {name}"))
 }
 
-/// Why the past is summarized, behind how long it is.
+/// The reason of a summary, to be appended to the size of the past.
 pub(super) fn reason(reason: CompactionReason) -> &'static str {
     match reason {
         CompactionReason::Threshold => ", grown long",
@@ -125,19 +125,19 @@ pub fn undone(file: &UndoneFile) -> String {
     }
 }
 
-/// The changes besides the named files, such as `besides: the command changed 3 more files`.
+/// The changes besides the named files, for example `besides: the command changed 3 more files`.
 #[must_use]
 pub fn changed_besides(note: &str) -> String {
     format!("besides: {note}")
 }
 
-/// The changes that an undo left, such as `not taken back: the command changed 3 more files`.
+/// The changes that an undo left, for example `not taken back: the command changed 3 more files`.
 #[must_use]
 pub fn not_undone(note: &str) -> String {
     format!("not taken back: {note}")
 }
 
-/// The text about an undo for the model; nothing if nothing was taken back.
+/// The text about an undo for the model. `None` if nothing was taken back.
 #[must_use]
 pub fn undone_for_model(files: &[UndoneFile]) -> Option<String> {
     let is_back =
@@ -149,7 +149,7 @@ pub fn undone_for_model(files: &[UndoneFile]) -> Option<String> {
     })
 }
 
-/// How a job ended, such as `exit 1` or `stopped by ana`.
+/// The end of a job, for example `exit 1` or `stopped by ana`.
 #[must_use]
 pub fn job_end(end: &JobEnd) -> String {
     match end {
@@ -176,7 +176,7 @@ pub fn attachment(file: &Attachment) -> String {
     format!("{name} · {} · {size}", file.media_type)
 }
 
-/// A command that an operator ran, as the model is told of it.
+/// A command that an operator ran, in the words that the model receives.
 #[must_use]
 pub fn command_for_model(command: &str, result: &str) -> String {
     format!("The operator ran this command in the conversation's folder:\n\n$ {command}\n{result}")
@@ -203,14 +203,14 @@ pub fn rule_action(action: RuleAction) -> &'static str {
     }
 }
 
-/// A rule on one line: what it says, what it covers, and how far it reaches.
+/// A rule on one line: its answer, its pattern and its scope.
 #[must_use]
 pub fn rule(held: &HeldRule) -> String {
     let reach = scope(held.scope);
     format!("{} {}{reach}", rule_action(held.action), held.rule)
 }
 
-/// How far an answer reaches, behind it; empty for once.
+/// The scope of an answer, to be appended to it; empty for once.
 pub(super) fn scope(scope: Scope) -> &'static str {
     match scope {
         Scope::Run => " for this run",
@@ -220,7 +220,7 @@ pub(super) fn scope(scope: Scope) -> &'static str {
     }
 }
 
-/// Why an approval is not open any more.
+/// The reason why an approval was closed without an answer.
 #[must_use]
 pub fn withdrawal(reason: Withdrawal) -> &'static str {
     match reason {

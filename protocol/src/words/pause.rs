@@ -1,9 +1,9 @@
-//! Why a workflow pauses, in words, and how a person lets it go on.
+//! The reasons of a workflow's pause in words, with the way to continue.
 
 /// The pause of a workflow in words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PauseWords {
-    /// Why it pauses.
+    /// The reason of the pause.
     pub why: &'static str,
     /// The way on.
     pub advice: &'static str,

@@ -4,8 +4,8 @@ use super::counts::short_count;
 use super::time::took;
 use crate::Usage;
 
-/// How long a run took and the tokens that it used: `12 s · 3.1k in, 0.8k out`; empty if neither is
-/// known. What the API had in its cache counts as sent.
+/// The duration of a run and the tokens that it used: `12 s · 3.1k in, 0.8k out`; empty if neither is known. Tokens
+/// that the API had in its cache count as sent.
 #[must_use]
 pub fn run_facts(duration_ms: Option<u64>, usage: &Usage) -> String {
     let sent = usage

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::Settings;
 
-/// How much of the text of a setting is told, in characters.
+/// Maximum number of characters of a setting's text that are shown.
 const MAX_VALUE: usize = 60;
 
 /// The settings that are set, in full: the name of each on the wire, and its value.

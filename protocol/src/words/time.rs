@@ -1,6 +1,6 @@
 //! Lengths of time as people read them.
 
-/// How long something took: `12 ms`, `1.2 s`, `38 s`, `2 min 5 s`, `1 h 3 min`.
+/// A duration: `12 ms`, `1.2 s`, `38 s`, `2 min 5 s`, `1 h 3 min`.
 #[must_use]
 pub fn took(millis: u64) -> String {
     let seconds = millis.saturating_add(500) / 1_000;

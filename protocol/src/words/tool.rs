@@ -6,9 +6,8 @@ use super::counts::{counted, number};
 use super::time::took;
 use crate::Extent;
 
-/// The inputs of the tools whose calls read better than JSON: the fields that are told, and those
-/// that may be there besides and are seen elsewhere. A call with another field is told as JSON, so
-/// that nothing of it is hidden.
+/// The inputs of the tools whose calls read better than JSON: the fields that are shown, and those that may be there
+/// besides and are shown elsewhere. A call with another field is shown as JSON, so that none of it is hidden.
 const KNOWN: [(&str, &[&str], &[&str]); 7] = [
     ("read", &["path", "start_line", "end_line"], &[]),
     ("list_dir", &["path"], &[]),
@@ -27,7 +26,7 @@ const KNOWN: [(&str, &[&str], &[&str]); 7] = [
     ("job", &["id", "action"], &["tail"]),
 ];
 
-/// A tool call in short, such as `list_dir src`.
+/// A tool call in short, for example `list_dir src`.
 #[must_use]
 pub fn call(name: &str, input: &Map<String, Value>) -> String {
     let asked = asked(name, input);
@@ -89,25 +88,25 @@ fn readable(name: &str, input: &Map<String, Value>) -> Option<String> {
     })
 }
 
-/// The end of a call, as far as it is known.
+/// The end of a call, with the facts that are known.
 #[derive(Debug, Clone, Copy)]
 pub struct CallEnd<'a> {
     /// The tool.
     pub name: &'a str,
-    /// The result, as it is or as a person reads it.
+    /// The result, unchanged or in a form for people.
     pub result: &'a str,
     /// Its lines.
     pub lines: usize,
-    /// Whether the call failed.
+    /// True if the call failed.
     pub is_error: bool,
     /// The tool's count.
     pub extent: Option<&'a Extent>,
-    /// How long it took.
+    /// Duration of the call in milliseconds.
     pub duration_ms: Option<u64>,
 }
 
-/// How a call ended, in one line without line breaks: `4,406 of 10,000 lines · 12 ms`,
-/// `exit 101 · 38 s`, `error: file not found`, `cancelled`.
+/// The end of a call, in one line without line breaks: `4,406 of 10,000 lines · 12 ms`, `exit 101 · 38 s`, `error: file
+/// not found`, `cancelled`.
 #[must_use]
 pub fn call_end(end: &CallEnd<'_>) -> String {
     let mut facts = match command_end(end) {
@@ -120,7 +119,7 @@ pub fn call_end(end: &CallEnd<'_>) -> String {
     facts.join(" · ")
 }
 
-/// How a command ended, and how long it took: its result's last line is `[exit 0 · 1.2 s]`.
+/// The end of a command and its duration: the result's last line is `[exit 0 · 1.2 s]`.
 fn command_end(end: &CallEnd<'_>) -> Option<(String, Option<String>)> {
     if !matches!(end.name, "bash" | "!") {
         return None;

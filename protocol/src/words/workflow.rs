@@ -6,9 +6,9 @@ use serde_json::Value;
 
 use super::by;
 
-/// How many characters of a text that others wrote are told.
+/// Maximum number of characters that are shown of a text from outside the service.
 const SHORT: usize = 300;
-/// How many characters of a hash tell it from another.
+/// Number of characters of a hash that are shown.
 const HASH: usize = 8;
 
 /// A record of a workflow, its `type` and its `data`, in one plain sentence.
@@ -395,7 +395,7 @@ impl<'r> Data<'r> {
         by(self.0.get("by").and_then(Value::as_str))
     }
 
-    /// Where in the workflow it happened.
+    /// The place in the workflow where it happened.
     fn place(self) -> String {
         match (self.number("n"), self.number("attempt")) {
             (0, number) => format!("verification {number}"),

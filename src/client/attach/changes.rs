@@ -76,8 +76,8 @@ pub(super) async fn answer(
     contact.tell(news).await;
 }
 
-/// Goes on without a prompt, or asks for the last reply again. It is not sent twice: it has no key
-/// by which the service would know it.
+/// Continues without a prompt, or asks for the last reply again. It is not sent twice: it has no key that would let the
+/// service recognize a repetition.
 pub(super) async fn go_on(contact: Rc<Contact>, conversation: String, is_retry: bool) {
     let order = ContinueOrder { by: contact.by() };
     let route = if is_retry {
@@ -120,7 +120,7 @@ pub(super) async fn change(contact: Rc<Contact>, conversation: String, change: C
         };
         let route = route(&conversation, change, contact.by())?;
         contact.ask(&route).await?;
-        // All clients are told by an event.
+        // All clients receive an event about it.
         Ok::<_, CommandError>((News::SettingsChanged { conversation }, model))
     };
     let (changed, model) = match changed.await {
@@ -133,7 +133,7 @@ pub(super) async fn change(contact: Rc<Contact>, conversation: String, change: C
     }
 }
 
-/// Says so if the API does not list a model that was chosen.
+/// Warns if the API does not list a chosen model.
 async fn remark_on_model(contact: &Contact, model: &str) {
     let listed = contact.ask(&known_models::list()).await;
     let listed = listed.inspect_err(|error| log::debug!("no list of models: {error}"));
@@ -168,7 +168,7 @@ fn route(
     Ok(routes::change(conversation, &order).answered_as())
 }
 
-/// Runs a command until it ends, or until nobody wants it any more. Its event tells what came of it.
+/// Runs a command until it ends, or until the client cancels it. Its event carries the result.
 pub(super) async fn command(
     contact: Rc<Contact>,
     conversation: String,

@@ -18,11 +18,11 @@ use crate::config::ClientConfig;
 /// The way to the service, and to the client.
 pub(super) struct Contact {
     pub(super) config: ClientConfig,
-    /// How the other clients see this one.
+    /// The name of this client for the other clients.
     pub(super) name: String,
     pub(super) pace: Pace,
     pub(super) news: Sender<News>,
-    /// The life of the service that the client was told of last.
+    /// The epoch of the service that the client was notified of last.
     pub(super) told_epoch: RefCell<Option<String>>,
 }
 
@@ -32,7 +32,7 @@ impl Contact {
         Some(self.name.clone())
     }
 
-    /// Tells the client, as soon as it takes more. One that has left need not know.
+    /// Sends news to the client, as soon as it takes more. A client that has left needs none.
     pub(super) async fn tell(&self, news: News) {
         if self.news.send(news).await.is_err() {
             log::debug!("the client has left");
@@ -52,10 +52,10 @@ impl Contact {
         }
     }
 
-    /// Asks the service, found anew each time: one that was restarted may have another port.
+    /// Sends a request to the service, which is found again each time: a restarted one may have another port.
     ///
     /// # Errors
-    /// If there is no answer of use; an order may have been carried out.
+    /// If there is no usable answer; an order may have been carried out.
     pub(super) async fn ask<A: DeserializeOwned>(&self, route: &Route<A>) -> Result<A, ApiError> {
         let connection = discovery::find(&self.config).await?;
         Ok(connection.ask(route).await?)
@@ -64,7 +64,7 @@ impl Contact {
     /// Asks the service for a text, as [`Self::ask`] does.
     ///
     /// # Errors
-    /// If there is no answer of use.
+    /// If there is no usable answer.
     pub(super) async fn text(&self, route: &Route<String>) -> Result<String, ApiError> {
         let connection = discovery::find(&self.config).await?;
         Ok(connection.text(route).await?)

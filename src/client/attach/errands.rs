@@ -17,12 +17,12 @@ use crate::client::attach::contact::Contact;
 use crate::client::error::CommandError;
 use crate::client::folder;
 
-/// How many events a page of the past has.
+/// Number of events on a page of the past.
 const PAGE: usize = 200;
-/// How many conversations a page of the list has; the most that the service gives.
+/// Number of conversations on a page of the list; the maximum of the service.
 const LIST_PAGE: usize = 200;
 
-/// Tells the answer, or why there is none.
+/// Sends the answer to the client, or the reason why there is none.
 pub(super) async fn tell(contact: &Contact, answer: Result<News, impl Display>) {
     let news = answer.unwrap_or_else(|error| News::Failed {
         reason: error.to_string(),
@@ -165,7 +165,7 @@ pub(super) async fn fork(
 ) -> Result<String, ApiError> {
     let order = ForkOrder {
         seq,
-        // Who goes back goes on elsewhere, and the others see where.
+        // Going back continues in a fork, and the other clients see which.
         by: seq.and_then(|_| contact.by()),
         ..ForkOrder::default()
     };

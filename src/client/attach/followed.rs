@@ -12,7 +12,7 @@ use crate::client::api::follower::{Follower, Start, Step};
 use crate::client::api::stream::Arrival;
 use crate::client::attach::contact::Contact;
 
-/// How many of the last events a snapshot has.
+/// Number of the last events in a snapshot.
 const TAIL: usize = 200;
 
 /// The conversation that is followed. Dropping it closes its stream.

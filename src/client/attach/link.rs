@@ -13,7 +13,7 @@ use crate::client::attach::lanes::Lanes;
 use crate::client::attach::workflows::Workflows;
 use crate::client::attach::{changes, errands, offers, submission};
 
-/// Carries out orders until all senders of orders, or all receivers of news, are gone.
+/// Carries out orders until all senders of orders, or all receivers of news, were dropped.
 pub(super) async fn run(contact: Contact, mut orders: UnboundedReceiver<Order>) {
     let contact = Rc::new(contact);
     let (made, mut to_open) = unbounded_channel();
@@ -47,7 +47,7 @@ pub(super) async fn run(contact: Contact, mut orders: UnboundedReceiver<Order>) 
 /// A conversation that was made to be opened.
 struct Made {
     conversation: String,
-    /// How often the client had chosen another conversation when it asked for this one.
+    /// Value of the counter of choices when the client asked for this conversation.
     choices: u64,
 }
 
@@ -83,7 +83,7 @@ struct Link {
     open: Option<Open>,
     lanes: Lanes<Lane>,
     workflows: Workflows,
-    /// How often the client chose another conversation.
+    /// Number of times that the client chose another conversation.
     choices: u64,
     made: UnboundedSender<Made>,
     /// Dropped to end the command that was ordered last.
@@ -171,7 +171,7 @@ impl Link {
                 let errand = changes::withdraw(contact, conversation, item);
                 self.lanes.add(Lane::Withdraw, errand);
             }
-            // Behind what was queued before it.
+            // After the messages that were queued before it.
             Order::GoOn {
                 conversation,
                 is_retry,
@@ -275,7 +275,7 @@ impl Link {
         let choices = self.choices;
         self.lanes.add(Lane::Make, async move {
             match make(&contact).await {
-                // Nobody opens it if the client has left.
+                // The receiver may have been dropped when the client left.
                 Ok(conversation) => drop(made.send(Made {
                     conversation,
                     choices,

@@ -1,4 +1,4 @@
-//! The terminal client on the running service: what it orders is sent, and what happens is told.
+//! The terminal client on the running service: sends its orders, and reports events to it.
 
 mod changes;
 mod contact;
@@ -25,14 +25,14 @@ use crate::client::attach::pace::Pace;
 use crate::client::error::CommandError;
 use crate::config::ClientConfig;
 
-/// How many news may wait for the client. When there are more, the stream is not read on, which
-/// the service copes with.
+/// Maximum number of news that wait for the client. When there are more, the stream is not read further, which the
+/// service copes with.
 const MAX_NEWS: usize = 512;
 
 /// Shows the conversation until the user leaves; the exit code.
 ///
 /// # Errors
-/// If there is no service, or the terminal cannot be used.
+/// If no service can be used, or the terminal cannot be used.
 pub(super) async fn run(options: Options, config: &ClientConfig) -> Result<i32, CommandError> {
     let (news, to_show) = mpsc::channel(MAX_NEWS);
     let (orders, to_carry_out) = mpsc::unbounded_channel();

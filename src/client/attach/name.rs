@@ -1,14 +1,14 @@
-//! How the other clients see this one, when nobody says.
+//! The default name of this client for the other clients.
 
 use std::env;
 use std::io;
 
 use nix::unistd::ttyname;
 
-/// How long a name may be, in characters; the service takes no longer ones.
+/// Maximum length of a name, in characters; the service takes no longer ones.
 const MAX_NAME: usize = 64;
 
-/// A name that was given, or one made of the user and the terminal, such as `ana@pts/3`.
+/// The given name, or one made of the user and the terminal, for example `ana@pts/3`.
 pub(crate) fn client_name(given: Option<String>) -> String {
     let user = env::var("USER").or_else(|_| env::var("LOGNAME")).ok();
     let terminal = ttyname(io::stdin()).or_else(|_| ttyname(io::stdout())).ok();

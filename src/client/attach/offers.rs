@@ -10,7 +10,7 @@ use crate::client::api::error::ApiError;
 use crate::client::api::routes;
 use crate::client::attach::contact::Contact;
 
-/// The answer to `GET /v1/models`, as far as a choice needs it.
+/// The answer to `GET /v1/models`, with the fields that a choice needs.
 #[derive(Debug, Deserialize)]
 struct Models {
     models: Vec<Model>,
@@ -28,7 +28,7 @@ struct Model {
 }
 
 impl Model {
-    /// Whether it can be chosen.
+    /// True if the model can be chosen.
     fn is_served(&self) -> bool {
         self.lifecycle.as_deref() != Some("retired")
     }
@@ -67,8 +67,8 @@ pub(super) async fn offers(contact: Rc<Contact>, kind: OfferKind, folder: Option
     contact.tell(news).await;
 }
 
-/// Gets the files of a conversation's folder that fit a name; none if they cannot be had, as from a
-/// service that does not know how.
+/// Gets the files of a conversation's folder that match a name; none if the request fails, for example because the
+/// service does not know the route.
 pub(super) async fn files(contact: Rc<Contact>, conversation: String, query: String) {
     let answer = contact.ask(&routes::files(&conversation, &query)).await;
     let found = answer.unwrap_or_else(|error| {

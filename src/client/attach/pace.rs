@@ -1,19 +1,19 @@
-//! How long the link waits for what.
+//! The time limits of the link.
 
 use std::time::Duration;
 
 use crate::client::api::patience::{GivesUp, Patience};
 
-/// How long the link waits for what.
+/// The time limits of the link.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Pace {
-    /// How the events are followed: until the service refuses.
+    /// The retry policy for following events: until the service refuses.
     pub(super) patience: Patience,
-    /// How long a prompt is sent again whose answer was lost, from the first loss on.
+    /// The time during which a prompt whose answer was lost is sent again, from the first loss on.
     pub(super) resending: Duration,
-    /// How long a past may take to be summarized.
+    /// Time limit of a summary of the past.
     pub(super) summarizing: Duration,
-    /// How long orders that are under way may take when the client leaves.
+    /// Time limit of orders in progress when the client leaves.
     pub(super) farewell: Duration,
 }
 

@@ -6,7 +6,7 @@ use harness_tui::{Difference, Service};
 use crate::client::folder;
 use crate::client::remarks::Remark;
 
-/// The service, in the words of the client, and where it is not what this shell says.
+/// The service, in the types of the client, with its differences from the settings of this shell.
 pub(super) fn service(info: &ServiceInfo, remarks: Vec<Remark>) -> Service {
     let difference = |Remark { about, line }| Difference { about, line };
     Service {

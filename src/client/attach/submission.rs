@@ -20,7 +20,7 @@ use crate::client::prompt_files::{self, PromptFileError};
 /// A text, and the files that go with it.
 type Said = (String, Vec<PromptFile>);
 
-/// Sends a prompt and tells what became of it.
+/// Sends a prompt and reports the outcome.
 pub(super) async fn submit(contact: Rc<Contact>, conversation: String, key: String, said: Said) {
     let order = match prompt_order(&contact, &key, said).await {
         Ok(order) => order,
@@ -30,7 +30,7 @@ pub(super) async fn submit(contact: Rc<Contact>, conversation: String, key: Stri
     tell(&contact, key, sent, accepted).await;
 }
 
-/// Lets a message wait in a queue and tells what became of it.
+/// Sends a message to a queue and reports the outcome.
 pub(super) async fn queue(
     contact: Rc<Contact>,
     conversation: String,
@@ -61,7 +61,7 @@ struct RecipeOrder {
     by: String,
 }
 
-/// Sends what a skill or a template makes of a text, and tells what became of it.
+/// Sends a prompt that the service makes of a skill or template and a text, and reports the outcome.
 pub(super) async fn expand(
     contact: Rc<Contact>,
     conversation: String,
@@ -89,7 +89,7 @@ pub(super) async fn expand(
     tell(&contact, key, sent, accepted).await;
 }
 
-/// The body of what is said; the files that are on this machine are read. Why not, if one cannot be.
+/// The body of a prompt; files on this machine are read. The error is the reason why one cannot be.
 async fn prompt_order(
     contact: &Contact,
     key: &str,
@@ -112,8 +112,7 @@ async fn prompt_order(
     })
 }
 
-/// The files as the service takes them: those in the folder of the conversation it reads itself.
-/// Blocks.
+/// The files in the form that the service takes: it reads those in the folder of the conversation itself. Blocks.
 fn attachments(files: Vec<PromptFile>) -> Result<Vec<AttachmentOrder>, PromptFileError> {
     let here = files.iter().filter_map(|file| match file {
         PromptFile::Here(path) => Some(PathBuf::from(path)),
@@ -134,7 +133,7 @@ fn accepted(key: String, PromptAnswer { run_id }: PromptAnswer) -> News {
     News::Accepted { key, run_id }
 }
 
-/// Tells what became of what was sent with that key.
+/// Reports the outcome of the prompt with that key.
 async fn tell<A>(
     contact: &Contact,
     key: String,
@@ -151,7 +150,7 @@ async fn tell<A>(
     contact.tell(news).await;
 }
 
-/// Sends a prompt, again with the same key while nobody knows if it arrived; the answer.
+/// Sends a prompt, again with the same key while its arrival is uncertain. Returns the answer.
 async fn send<A: DeserializeOwned>(contact: &Contact, route: &Route<A>) -> Result<A, ApiError> {
     let mut tries = 0;
     let mut give_up = None;
@@ -171,8 +170,7 @@ async fn send<A: DeserializeOwned>(contact: &Contact, route: &Route<A>) -> Resul
     }
 }
 
-/// Whether the prompt may be accepted a little later: its answer was lost, or the service stops
-/// and may start again.
+/// True if the prompt may be accepted a little later: its answer was lost, or the service stops and may start again.
 fn may_send_again(error: &ApiError) -> bool {
     let is_stopping = matches!(
         error,

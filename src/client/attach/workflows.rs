@@ -20,9 +20,9 @@ use crate::client::api::stream::Arrival;
 use crate::client::attach::contact::Contact;
 use crate::client::attach::lanes::Lanes;
 
-/// How many of the last records a board begins with.
+/// Number of the last records that a board begins with.
 const RECENT: usize = 200;
-/// How many bytes of the end of an output are told.
+/// Number of bytes at the end of an output that are shown.
 const MAX_OUTPUT: usize = 64 * 1024;
 
 /// The kinds of errands. A cancel may take minutes, and a pause must not hold it up.
@@ -85,7 +85,7 @@ impl Workflows {
         }
     }
 
-    /// Follows nothing any more, and waits until what was ordered is done, but no longer than the farewell.
+    /// Stops following, and waits until orders in progress are done, but no longer than the farewell.
     pub(super) async fn finish(self) {
         drop(self.followed);
         self.lanes.finish(self.contact.pace.farewell).await;
@@ -117,7 +117,7 @@ async fn list(contact: Rc<Contact>) {
     tell(&contact, news).await;
 }
 
-/// Gives an order. It is not sent twice: most have no key by which the service would know it.
+/// Gives an order. It is not sent twice: most orders have no key that would let the service recognize a repetition.
 async fn give(contact: Rc<Contact>, workflow: String, order: WorkflowOrder) {
     let news = match given(&contact, &workflow, &order).await {
         Ok(snapshot) => BoardNews::Given {
@@ -204,21 +204,21 @@ async fn output(contact: Rc<Contact>, workflow: String, sha256: String) {
 /// A question how the workflow is.
 type Look = LocalBoxFuture<'static, Result<WorkflowSnapshot, RequestError>>;
 
-/// How far the workflow is known.
+/// The known state of the workflow.
 #[derive(Default)]
 struct Known {
     /// The service that was found last.
     service: Option<Connection>,
     /// The question that is on its way. There is one at a time, however fast records come.
     look: Option<Look>,
-    /// Whether something happened since it was asked.
+    /// True if something happened since the question was sent.
     is_stale: bool,
     /// The number of the last record.
     last: Option<u64>,
 }
 
 impl Known {
-    /// Asks how it is if that is not known, and is not being asked.
+    /// Asks for the workflow's state if that is stale, and no question is on its way.
     fn ask(&mut self, id: &str) {
         if self.is_stale
             && self.look.is_none()
@@ -230,8 +230,8 @@ impl Known {
         }
     }
 
-    /// Takes note of an event; whether some before it were missed, as the service could not go on where the
-    /// stream was.
+    /// Takes note of an event. Returns true if events before it were missed, because the service could not continue at
+    /// the stream's position.
     fn misses(&mut self, arrival: &Arrival) -> bool {
         match &arrival.event {
             Event::Attached { position, .. } if seq(position) != self.last => return true,

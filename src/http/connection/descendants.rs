@@ -68,8 +68,8 @@ fn near_ones_have_socket(inode: u64, is_apart: impl Fn(u32) -> bool) -> io::Resu
     Ok(false)
 }
 
-/// The folders with the descriptors of each thread: one may have a table of its own, and those that run after the
-/// first has ended have the only one.
+/// The folders with the descriptors of each thread: one may have a separate table, and those that run after the first
+/// has ended have the only one.
 fn tables(pid: u32) -> io::Result<Vec<PathBuf>> {
     let threads = entries(Path::new(&format!("/proc/{pid}/task")))?;
     let threads = threads.into_iter().flatten().flatten();

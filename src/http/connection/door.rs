@@ -1,4 +1,4 @@
-//! How many connections there may be: many of those who may use the service, few of anybody else.
+//! Limits the number of connections: many for clients that may use the service, few for strangers.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,19 +9,19 @@ use std::time::Duration;
 use futures_util::task::AtomicWaker;
 use tokio::time::Instant;
 
-/// How many connections of strangers there may be that have been strangers for long. A further one
-/// takes the place of the oldest: who may use the service shows it with the first request, and is
-/// no stranger then.
+/// Maximum number of strangers' connections that are no longer new. A further one takes the place of the oldest. A
+/// client that may use the service proves it with its first request, and is then known.
 const MAX_STRANGERS: usize = 32;
-/// How many there may be in all: those who come many at a time get to their first request.
+/// Maximum number of strangers' connections, new ones included: many clients that connect at once all get to their
+/// first request.
 const MAX_NEW_STRANGERS: usize = 256;
-/// How long a stranger is new.
+/// Time for which a stranger is new.
 const NEW: Duration = Duration::from_secs(1);
 
 /// Counts the connections of all workers.
 #[derive(Debug)]
 pub(crate) struct Door {
-    /// How many connections there may be of those who may use the service.
+    /// Maximum number of connections of clients that may use the service.
     max_known: usize,
     rooms: Mutex<Rooms>,
 }
@@ -29,11 +29,11 @@ pub(crate) struct Door {
 #[derive(Debug, Default)]
 struct Rooms {
     known: usize,
-    /// The oldest first, each with when it came.
+    /// The oldest first, each with the time of its arrival.
     strangers: VecDeque<(Instant, Arc<Ticket>)>,
 }
 
-/// The place of one connection; free again when it is dropped.
+/// The place of one connection; released when it is dropped.
 #[derive(Debug)]
 pub(in crate::http) struct Place {
     door: Arc<Door>,
@@ -57,7 +57,7 @@ impl Door {
         }
     }
 
-    /// A place for a connection of which nothing is known yet.
+    /// A place for a connection of an unknown client.
     pub(in crate::http) fn admit(self: &Arc<Self>, now: Instant) -> Place {
         let ticket = Arc::<Ticket>::default();
         let mut rooms = self.rooms();
@@ -96,12 +96,12 @@ impl Place {
         true
     }
 
-    /// Whether the connection belongs to one who may use the service.
+    /// True if the connection belongs to a client that may use the service.
     pub(in crate::http) fn is_known(&self) -> bool {
         self.is_known
     }
 
-    /// Whether the place was given to another connection. The task is woken up when it is.
+    /// True if the place was given to another connection. The task is woken when that happens.
     pub(in crate::http) fn is_lost(&self, cx: &Context<'_>) -> bool {
         if self.is_known {
             return false;
@@ -128,7 +128,7 @@ impl Rooms {
             .retain(|(_, other)| !Arc::ptr_eq(other, ticket));
     }
 
-    /// Takes those out whose places are needed.
+    /// Removes the strangers whose places are needed.
     fn evicted(&mut self, now: Instant) -> Vec<Arc<Ticket>> {
         let mut evicted = Vec::new();
         while let Some((since, _)) = self.strangers.front() {

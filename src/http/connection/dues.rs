@@ -1,20 +1,20 @@
 //! The bytes that a client still has to send on its connection, and its deadline.
 //!
-//! Invariant: no clock and no IO; the caller says what time it is.
+//! Invariant: no clock and no IO; the caller passes the time.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// How long a client may take to send the head of a request: of its first from the connection on,
-/// of a later one from its first byte on.
+/// Time limit for the head of a request: of the first one from the connection on, of a later one from its first byte
+/// on.
 const HEAD: Duration = Duration::from_secs(5);
-/// How long a body may take, whether its route reads it or not. A little more than the routes
-/// give it, so that they can say that it was late.
+/// Time limit for a body, even if its route does not read it. It is a little longer than the limit of the routes, so
+/// that they can answer that the body was late.
 const BODY: Duration = Duration::from_secs(10);
-/// How long the connection of one who may use the service is kept for the next request,
+/// Time for which the idle connection of a client that may use the service is kept.
 const IDLE: Duration = Duration::from_secs(60);
-/// and that of anybody else.
+/// Time for which the idle connection of a stranger is kept.
 const IDLE_STRANGER: Duration = Duration::from_secs(3);
 
 /// The bytes that a client still has to send on its connection.
@@ -31,7 +31,7 @@ enum Phase {
     Head,
     /// The rest of a body.
     Body,
-    /// Nothing: it is to be answered.
+    /// Nothing: the request waits for its answer.
     Answer,
     /// Nothing yet; the connection is not kept for ever.
     Idle,
@@ -47,7 +47,7 @@ impl Dues {
         }
     }
 
-    /// When the connection ends unless something comes; never if nothing is owed.
+    /// The deadline after which the connection ends if no bytes arrive. `None` if the client owes nothing.
     pub(in crate::http) fn due(&self) -> Option<Instant> {
         self.due
     }
@@ -75,7 +75,7 @@ impl Dues {
         }
     }
 
-    /// An answer was handed over to its end. What of the body is missing stays owed.
+    /// An answer was handed over to its end. The missing rest of the request's body stays owed.
     pub(in crate::http) fn answered(&mut self, now: Instant) {
         if self.phase == Phase::Answer {
             let idle = if self.is_known { IDLE } else { IDLE_STRANGER };
@@ -83,7 +83,7 @@ impl Dues {
         }
     }
 
-    /// Whether it is the rest of a head.
+    /// True if the client owes the rest of a head.
     pub(in crate::http) fn is_head(&self) -> bool {
         self.phase == Phase::Head
     }

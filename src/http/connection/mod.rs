@@ -29,9 +29,8 @@ pub(crate) use self::door::Door;
 pub(super) use self::peer::Peer;
 pub(super) use self::socket::{Socket, Watch};
 
-/// How long a client may leave sent bytes unacknowledged, or its window closed, before its
-/// connection is dropped. A stalled reader is not noticed otherwise: its response body is not
-/// even polled.
+/// Time limit for a client that leaves sent bytes unacknowledged, or its window closed, before its connection is
+/// dropped. A stalled reader is not noticed otherwise: its response body is not even polled.
 const UNACKNOWLEDGED_LIMIT: Duration = Duration::from_secs(20);
 
 /// One accepted connection.
@@ -59,8 +58,8 @@ impl Reception {
         }
     }
 
-    /// Prepares a connection that was accepted. Called by the server for each one, before anything
-    /// is read; nothing if it is gone already.
+    /// Prepares a connection that was accepted. Called by the server for each one, before anything is read. `None` if
+    /// the client has already disconnected.
     pub(super) async fn take(&self, stream: TcpStream) -> Option<(Socket, Option<SocketAddr>)> {
         let (Ok(address), Ok(local)) = (stream.peer_addr(), stream.local_addr()) else {
             return None;
@@ -85,8 +84,7 @@ impl Reception {
         };
         let watch = Watch::new(place, peer, local);
         if matches!(peer, Peer::Uid(uid) if uid == self.owner && uid::can_be_told(uid)) {
-            // Many at a time are no strangers to each other. One more than there may be is told so
-            // at its first request.
+            // The owner's connections do not count as strangers'. One above the limit is refused at its first request.
             watch.recognize();
         }
         let watch = Rc::new(watch);
@@ -107,12 +105,12 @@ impl Connection {
         self.watch.local()
     }
 
-    /// Whether the client is a process of this machine that belongs to that user and to no other.
+    /// True if the client is a process of this machine that belongs to that user and to no other.
     pub(super) fn is_local_process_of(&self, uid: u32) -> bool {
         self.watch.peer() == Peer::Uid(uid) && uid::can_be_told(uid)
     }
 
-    /// Whether the client is a process that the service started, such as a tool's.
+    /// True if the client is a process that the service started, for example by a tool.
     pub(super) fn is_descendant(&self) -> bool {
         self.watch.peer() == Peer::Descendant
     }
@@ -122,7 +120,7 @@ impl Connection {
         self.watch.peer() == Peer::Unproven
     }
 
-    /// Whether the system did not say whose the client is, and may a little later.
+    /// True if the system did not name the client's user now, but may a little later.
     pub(super) fn may_be_told_later(&self) -> bool {
         self.watch.peer() == Peer::NotNow
     }

@@ -62,7 +62,7 @@ fn latest_first() -> io::Result<Vec<u32>> {
 /// True if a process descends from this one. `None` if one above it exited meanwhile.
 fn descends(pid: u32) -> Option<bool> {
     let above = ancestors(pid)?;
-    // A parent that exited, and whose number passed to another process, is no longer there the second time.
+    // A parent that exited, and whose number passed to another process, is missing the second time.
     (ancestors(pid)? == above).then(|| above.contains(&std::process::id()))
 }
 

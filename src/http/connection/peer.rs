@@ -1,4 +1,4 @@
-//! Which user the other end of a local TCP connection belongs to.
+//! Finds the user of the process at the other end of a local TCP connection.
 
 #[cfg(target_os = "linux")]
 use std::io;
@@ -17,18 +17,18 @@ use super::{descendants, outsiders};
 pub(in crate::http) enum Peer {
     /// A process of this user of this machine.
     Uid(u32),
-    /// A process that this one started, or that such a one started.
+    /// A descendant process of this one.
     Descendant,
     /// A process of the service's user that a command may have started: one runs that can reach the service, and no
     /// process of another origin was found to have the socket.
     Unproven,
-    /// That cannot be told: a process elsewhere, or one that is gone.
+    /// The process is on another machine, or has exited.
     Unknown,
     /// The system did not answer now; it may a little later.
     NotNow,
 }
 
-/// Whose a socket is.
+/// The owner of a socket.
 #[cfg(target_os = "linux")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Owner {
@@ -37,8 +37,8 @@ struct Owner {
     inode: u64,
 }
 
-/// Asks the system for the users at the other ends. Keeps what it needs for that, so that it can
-/// ask also when no more files can be opened.
+/// Asks the system for the users at the other ends. Keeps its socket for these questions open, so that it can also ask
+/// when the limit of open files is reached.
 #[derive(Debug)]
 pub(in crate::http) struct Peers {
     #[cfg(target_os = "linux")]
@@ -168,11 +168,11 @@ mod sock_diag {
     const ERROR: u16 = 2;
     /// The length of `struct nlmsghdr`.
     const HEADER: usize = 16;
-    /// Where `nlmsg_seq` stands in it.
+    /// Offset of `nlmsg_seq` in the header.
     const SEQUENCE: usize = 8;
     /// The length of the header with `struct inet_diag_req_v2`.
     const QUESTION: usize = HEADER + 56;
-    /// Where `idiag_uid` and `idiag_inode` stand in the answer.
+    /// Offset of `idiag_uid` in the answer; `idiag_inode` follows.
     const UID: usize = HEADER + 64;
     const INODE: usize = HEADER + 68;
 
@@ -200,7 +200,7 @@ mod sock_diag {
             })
         }
 
-        /// The user of a socket; nothing if there is no such socket, or if no process has it.
+        /// The owner of a socket. `None` if there is no such socket, or if no process has it.
         pub(in crate::http) fn owner(
             &self,
             peer: SocketAddr,
@@ -229,7 +229,7 @@ mod sock_diag {
                     continue;
                 }
                 return match u16::from_ne_bytes([answer[4], answer[5]]) {
-                    // A socket that no process has any more is reported as root's.
+                    // A socket that no process has open is reported as root's.
                     BY_FAMILY if length >= INODE + 4 => Ok((word(INODE) != 0).then(|| Owner {
                         uid: word(UID),
                         inode: word(INODE).into(),
@@ -283,7 +283,7 @@ mod proc_net {
 
     use super::Owner;
 
-    /// Whose a socket is; nothing if there is none, or if no process has it.
+    /// The owner of a socket. `None` if there is no such socket, or if no process has it.
     pub(super) fn owner(peer: SocketAddr, local: SocketAddr) -> io::Result<Option<Owner>> {
         let mut unread = None;
         for path in ["/proc/net/tcp", "/proc/net/tcp6"] {
@@ -310,7 +310,7 @@ mod proc_net {
                 && address(fields.next()?)? == canonical(local);
             let uid = fields.nth(4)?.parse().ok()?;
             let inode: u64 = fields.nth(1)?.parse().ok()?;
-            // A socket that no process has any more is reported as root's.
+            // A socket that no process has open is reported as root's.
             (is_socket && inode != 0).then_some(Owner { uid, inode })
         })
     }

@@ -17,18 +17,17 @@ use super::door::Place;
 use super::dues::Dues;
 use super::peer::Peer;
 
-/// How many requests a stranger may send on one connection: the proof of the service, and what
-/// comes behind it.
+/// Maximum number of requests that a stranger may send on one connection: the proof of the service, and a few after it.
 const STRANGER_REQUESTS: u32 = 4;
-/// How many bytes are read from a stranger on one connection. With 128 KiB that are not answered
-/// yet the HTTP server never rests.
+/// Maximum number of bytes that are read from a stranger on one connection. With 128 KiB of unanswered requests the
+/// HTTP server never rests.
 const STRANGER_BYTES: usize = 64 * 1024;
-/// How many of them are read at once.
+/// Maximum number of bytes that are read at once from a stranger.
 const PIECE: usize = 4096;
-/// How long a client has after its time was over. A process that was stopped finds that out before
-/// it has looked at what came in the meantime.
+/// Grace period of a client after its deadline. A process that was stopped notices the deadline before it has read the
+/// bytes that arrived in the meantime.
 const SECOND_LOOK: Duration = Duration::from_millis(250);
-/// The answer to a first request whose head does not come.
+/// The answer to a first request whose head does not arrive in time.
 const LATE: &[u8] =
     b"HTTP/1.1 408 Request Timeout\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
 
@@ -38,12 +37,12 @@ pub(in crate::http) struct Watch {
     peer: Peer,
     local: SocketAddr,
     dues: Cell<Dues>,
-    /// How many requests have begun.
+    /// Number of requests that have begun.
     requests: Cell<u32>,
-    /// How many bytes were read.
+    /// Number of bytes that were read.
     bytes: Cell<usize>,
-    /// Whether the server has a whole head of a stranger. It decodes all requests that it is given
-    /// and keeps them, a hundred times as large as they were, so that it is given one at a time.
+    /// True if the server has a complete head of a stranger. It decodes all requests that it receives and keeps them in
+    /// a hundred times their size, so that it receives one at a time.
     has_head: Cell<bool>,
     place: RefCell<Place>,
     waker: RefCell<Option<Waker>>,
@@ -74,28 +73,28 @@ impl Watch {
         self.local
     }
 
-    /// The client may use the service. False if there are too many connections of such clients.
+    /// Marks the client as one that may use the service. False if there are too many connections of such clients.
     pub(in crate::http) fn recognize(&self) -> bool {
         let has_place = self.place.borrow_mut().recognize();
         if has_place {
             self.change(Dues::recognized);
-            // What was left unread of a stranger is read from now on.
+            // Bytes of a stranger that were left unread are read from now on.
             self.wake();
         }
         has_place
     }
 
-    /// Whether the client is one of those who may use the service.
+    /// True if the client may use the service.
     pub(in crate::http) fn is_known(&self) -> bool {
         self.place.borrow().is_known()
     }
 
-    /// Whether a stranger has sent more requests than it may. Its connection is about to end.
+    /// True if a stranger has sent more requests than it may. Its connection is about to end.
     pub(in crate::http) fn is_overused(&self) -> bool {
         !self.is_known() && self.requests.get() > STRANGER_REQUESTS
     }
 
-    /// How many bytes may be read now.
+    /// Maximum number of bytes that may be read now.
     fn readable(&self) -> usize {
         if self.is_known() {
             return usize::MAX;
@@ -124,7 +123,7 @@ impl Watch {
     pub(in crate::http) fn answered(&self) {
         self.change(|dues| dues.answered(Instant::now()));
         self.has_head.set(false);
-        // The time that runs from now on is looked at by who reads.
+        // The reading task checks the time that runs from now on.
         self.wake();
     }
 
@@ -147,14 +146,14 @@ pub(in crate::http) struct Socket {
     stream: TcpStream,
     watch: Rc<Watch>,
     alarm: Pin<Box<Sleep>>,
-    /// The deadline that passed, and until when what came before it is looked for.
+    /// The deadline that passed, and the time until which the socket is read for bytes that came before it.
     second_look: Option<(Instant, Instant)>,
-    /// The bytes that a stranger sent behind a head that the server has.
+    /// The bytes that a stranger sent after a head that the server has.
     held: Vec<u8>,
     head: Head,
 }
 
-/// Finds the end of a head: the first line without a character behind one with some.
+/// Finds the end of a head: the first empty line after a line with characters.
 #[derive(Debug, Clone, Copy, Default)]
 struct Head {
     has_begun: bool,
@@ -162,7 +161,7 @@ struct Head {
 }
 
 impl Head {
-    /// How many of the bytes belong to the head, and whether it ends with them.
+    /// Number of the bytes that belong to the head, and true if it ends with them.
     fn take(&mut self, bytes: &[u8]) -> (usize, bool) {
         for (at, byte) in bytes.iter().enumerate() {
             match byte {
@@ -201,7 +200,7 @@ impl Socket {
         &self.watch
     }
 
-    /// Whether the connection has to end. The task is woken up when it has.
+    /// True if the connection has to end. The task is woken when it has.
     fn is_over(&mut self, cx: &mut Context<'_>) -> bool {
         let is_kept = |waker: &Waker| waker.will_wake(cx.waker());
         if !self.watch.waker.borrow().as_ref().is_some_and(is_kept) {
@@ -226,7 +225,7 @@ impl Socket {
         self.is_past(until, cx)
     }
 
-    /// Whether it is later than that. The task is woken up when it is.
+    /// True if that time has passed. The task is woken when it has.
     fn is_past(&mut self, at: Instant, cx: &mut Context<'_>) -> bool {
         if self.alarm.deadline() != at {
             self.alarm.as_mut().reset(at);
@@ -234,7 +233,7 @@ impl Socket {
         self.alarm.as_mut().poll(cx).is_ready()
     }
 
-    /// Says why the connection ends, if it never had a request.
+    /// Tells the client that it was late, if it never completed a request.
     fn say_late(&self) {
         let watch = &self.watch;
         if watch.requests.get() == 0

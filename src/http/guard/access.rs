@@ -14,7 +14,7 @@ pub(crate) struct Access {
     pub(crate) hosts: AllowedHosts,
     /// The token that every client shows except the owner's own processes.
     pub(crate) token: Token,
-    /// Whether the owner's own processes must show it too.
+    /// True if the owner's own processes must show it too.
     pub(crate) require_token: bool,
     /// The user who runs the service.
     pub(crate) owner: u32,
@@ -56,7 +56,7 @@ impl AllowedHosts {
         Self { port, more }
     }
 
-    /// Whether a request for `host` that arrived at `local` is meant for us.
+    /// True if a request for `host` that arrived at `local` is meant for this service.
     pub(super) fn take(&self, host: &str, local: Option<SocketAddr>) -> bool {
         let is_ours = |name: &str| {
             let with_port = host

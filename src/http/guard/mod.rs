@@ -1,4 +1,4 @@
-//! Stands before every route: whom a request is meant for, where it comes from, and who sent it.
+//! Checks before every route: the host that a request is meant for, its origin, and its sender.
 
 use std::rc::Rc;
 
@@ -26,21 +26,21 @@ pub(super) use self::token::TokenLease;
 /// to a nonce the proof that it is the service.
 pub(super) const OPEN_ROUTE: &str = "/healthz";
 
-/// The sender of a request. Stands among the extensions of each one that comes through.
+/// The sender of a request. Stored in the extensions of each request that is let through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Caller {
-    /// One who has shown the token.
+    /// A client that has shown the token.
     TokenHolder,
     /// A process of the owner, which needs no token for most things.
     Known,
-    /// A process of the owner that has not shown the token, which everybody needs here; only
+    /// A process of the owner that has not shown the token, although the service requires it of every client; only
     /// [`OPEN_ROUTE`] is answered.
     Owner,
-    /// Anybody; only [`OPEN_ROUTE`] is answered.
+    /// Any other client; only [`OPEN_ROUTE`] is answered.
     Stranger,
 }
 
-/// Lets only those on who have shown the token: what the model runs is a process of the owner too.
+/// Lets only clients through that have shown the token: a command of the model is a process of the owner too.
 ///
 /// # Errors
 /// The answer to all others; `doing` begins it.
@@ -204,7 +204,7 @@ async fn admit(
     }
 }
 
-/// The headers by which a program says that it hands on the request of somebody else.
+/// The headers of a program that forwards the request of another client.
 const FORWARDING: [&str; 24] = [
     "forwarded",
     "forwarded-for",
@@ -232,7 +232,7 @@ const FORWARDING: [&str; 24] = [
     "cf-ray",
 ];
 
-/// Whether another program hands the request on: its own user says nothing of who sent it.
+/// True if another program forwards the request: the user of that program does not identify the sender.
 fn is_forwarded(headers: &HeaderMap) -> bool {
     headers.keys().any(|name| {
         let name = name.as_str();

@@ -73,8 +73,8 @@ impl Token {
         Self(Arc::new(Kind::Fixed(token)))
     }
 
-    /// The one in the state folder, which is `token` now. `learn` is told of each other one that
-    /// is found there later, before it counts.
+    /// The token in the state folder, which is `token` now. `learn` receives each other one that is found there later,
+    /// before it is accepted.
     pub(crate) fn in_file(
         folder: StateFolder,
         token: Secret,
@@ -94,8 +94,7 @@ impl Token {
         }))
     }
 
-    /// The token that counts now. The file is looked at on a thread of its own, since its disk may
-    /// be slow.
+    /// The token in force. The file is read on a separate thread, since its disk may be slow.
     ///
     /// # Errors
     /// If it cannot be looked at now: the system lacks a thread or an open file, or the state folder

@@ -1,4 +1,4 @@
-//! The body of a request and that of its answer, whose connection is told when they end.
+//! The bodies of a request and of its answer, which notify their connection when they end.
 
 use std::pin::Pin;
 use std::rc::Rc;
@@ -12,7 +12,7 @@ use futures_util::Stream;
 
 use super::super::connection::Watch;
 
-/// A body whose connection is told when it is whole.
+/// A body that notifies its connection when it is complete.
 pub(super) fn watched(payload: Payload, watch: Option<Rc<Watch>>) -> Payload {
     match (payload, watch) {
         (payload @ Payload::None, _) | (payload, None) => payload,

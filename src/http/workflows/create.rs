@@ -14,7 +14,7 @@ use crate::http::said::{key_of, name_of};
 use crate::http::shared::Shared;
 use crate::http::{body, workspace};
 
-/// Makes a workflow, or says what the file would do. Nothing of it runs.
+/// Makes a workflow, or reports the effect of the file in a dry run. Nothing of it runs.
 pub(in crate::http) async fn create(
     request: HttpRequest,
     payload: web::Payload,

@@ -35,8 +35,8 @@ pub(in crate::http) async fn events(
     Ok(stream(follower, opening, &shared, place))
 }
 
-/// Where the stream begins, and the words that it begins with. Where the client's position cannot be served
-/// that is behind the newest record: whoever comes back then asks for the snapshot.
+/// The beginning of the stream, and its first frame. If the client's position cannot be served, the stream begins after
+/// the newest record: a client that reconnects asks for the snapshot.
 async fn begin(
     request: &HttpRequest,
     query: &EventsQuery,

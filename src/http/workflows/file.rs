@@ -1,4 +1,4 @@
-//! The file of a workflow that somebody wants made: read, named by its hash, and judged.
+//! The file of a workflow that a client wants to make: read, named by its hash, and judged.
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -16,10 +16,10 @@ use crate::http::problem::{Kind, Refusal};
 use crate::http::shared::Shared;
 use crate::prices::Prices;
 
-/// How long a name may be, in characters.
+/// Maximum length of a name, in characters.
 const MAX_NAME: usize = 64;
 
-/// Where the text of a workflow is.
+/// The source of a workflow's text.
 #[derive(Debug, Clone)]
 pub(super) enum Given {
     /// In a file, at that path.
@@ -63,7 +63,7 @@ impl Given {
         }
     }
 
-    /// Where the file lies below the folder, if it does.
+    /// The path of the file relative to the folder, if it is in the folder.
     fn below(&self, folder: &Path) -> Option<String> {
         let Self::Path(path) = self else {
             return None;
@@ -88,7 +88,7 @@ impl Given {
     }
 }
 
-/// The text of a workflow, and what came of it.
+/// The text of a workflow, and the result of parsing it.
 #[derive(Debug)]
 pub(super) struct Judged {
     /// The workflow's name.
@@ -97,7 +97,7 @@ pub(super) struct Judged {
     pub(super) hash: String,
     /// The text.
     text: Vec<u8>,
-    /// Where it lies below the folder; none if it came with the request.
+    /// The path of the file relative to the folder. `None` if the text came with the request.
     file: Option<String>,
     /// Its text, or all its problems.
     pub(super) found: Result<Manifest, Vec<FileProblem>>,
@@ -132,8 +132,8 @@ impl Judged {
     /// The file, if it can be used and is the one that a person approves, if one does.
     ///
     /// # Errors
-    /// The answer that has all that is wrong with the text, or its hash, if another one was approved; or one of a
-    /// file that nobody could approve later.
+    /// The answer with all faults of the text; with its hash, if another one was approved; or the refusal of a file
+    /// that has no gate for a later approval.
     pub(super) fn given(self, approve: Option<&str>) -> Result<GivenFile, Refusal> {
         let hash = self.hash.clone();
         let file = self.file.clone();
@@ -195,7 +195,7 @@ pub(super) async fn judge(
     judged.map_err(|error| Kind::Overloaded.refuse(format!("files cannot be read: {error}")))?
 }
 
-/// Whether a person approved the file that has this hash.
+/// True if a person approved the file that has this hash.
 fn is_approved(approve: Option<&str>, hash: &str) -> Result<bool, Refusal> {
     match approve {
         None => Ok(false),
@@ -209,7 +209,7 @@ fn is_approved(approve: Option<&str>, hash: &str) -> Result<bool, Refusal> {
     }
 }
 
-/// A budget of money means nothing where nobody knows what a token costs.
+/// Refuses a budget of money for a model without a known price.
 fn priced(manifest: Manifest, model: &str) -> Result<Manifest, Vec<FileProblem>> {
     let model = manifest.permissions.model.as_deref().unwrap_or(model);
     if manifest.budget.cost_usd.is_none() || Prices::built_in().knows(model) {

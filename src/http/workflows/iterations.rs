@@ -21,22 +21,22 @@ use crate::http::lent;
 use crate::http::problem::{Answer, Kind, Refusal};
 use crate::http::shared::Shared;
 
-/// How many records are read at once.
+/// Number of records that are read at once.
 const PAGE: usize = 1000;
-/// How many iterations a page has unless it is asked for another number, and at most.
+/// Default and maximum number of iterations on a page.
 const ITERATIONS: usize = 100;
 
-/// Which iterations are wanted.
+/// The requested iterations.
 #[derive(Debug, Default, Deserialize)]
 struct PageQuery {
-    /// Only those behind this one.
+    /// Only those after this one.
     #[serde(default)]
     after: u32,
-    /// How many.
+    /// Maximum number of iterations.
     limit: Option<usize>,
 }
 
-/// Which attempt is wanted.
+/// The requested attempt.
 #[derive(Debug, Default, Deserialize)]
 struct AttemptQuery {
     /// The attempt; the last one that left something if left out.
@@ -109,8 +109,7 @@ pub(in crate::http) async fn diff(
     Ok(lent::json(&shared.answers, turn, &said).await)
 }
 
-/// The output of a check, as far as it is kept. That of a hidden one is not for the model, so that it needs the
-/// token.
+/// The stored output of a check. That of a hidden check must not reach the model, so that the route requires the token.
 pub(in crate::http) async fn output(
     request: HttpRequest,
     path: web::Path<(String, String)>,
@@ -167,7 +166,7 @@ async fn told(journal: &dyn Journal, wanted: Wanted) -> Result<PastIterations, R
             let Record::Workflow(record) = entry.record else {
                 continue;
             };
-            // A record of a newer version says nothing to this one.
+            // A record of a newer version is unknown to this one.
             if let Ok(record) = serde_json::from_value::<WorkflowRecord>(record) {
                 past.add(&record, entry.at / 1000);
             }

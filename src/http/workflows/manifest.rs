@@ -49,7 +49,7 @@ pub(in crate::http) async fn manifest(
     Ok(answer)
 }
 
-/// Lets another file count, or says what it would change.
+/// Puts another file into force, or reports its changes in a dry run.
 pub(in crate::http) async fn apply(it: Received) -> Answer {
     let Received {
         request,
@@ -112,7 +112,7 @@ fn over(request: &HttpRequest) -> Result<Option<String>, Refusal> {
     Ok((named != "*").then(|| named.trim_matches('"').to_owned()))
 }
 
-/// The changes that the file in the folder would make; none if it is the one that counts, or there is none.
+/// The changes that the file in the folder would make. `None` if it is the one in force, or there is no file.
 async fn proposal(shared: &Shared, counting: &Counting) -> Option<Value> {
     let given = Given::Path(counting.note.file.clone()?);
     let folder = counting.folder.clone();

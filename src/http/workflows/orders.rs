@@ -27,7 +27,7 @@ use crate::http::shared::{HANDLER_TIMEOUT, Shared};
 const MICRO: f64 = 1_000_000.0;
 /// The most dollars that one order grants.
 const MAX_USD: f64 = 1_000_000.0;
-/// A cancel takes as long as it takes: everything that runs has a limit of its own.
+/// No time limit for a cancel: everything that runs has its own limit.
 const UNTIL_IT_HAPPENED: Duration = Duration::MAX;
 
 /// Lets it run.
@@ -69,7 +69,7 @@ pub(in crate::http) async fn pause(it: Received) -> Answer {
     Ok(answer.json(snapshot(&it.shared, &it.id).await?))
 }
 
-/// Lets a paused one go on.
+/// Resumes a paused workflow.
 pub(in crate::http) async fn resume(it: Received) -> Answer {
     let order: ResumeWorkflow = body::json_or_default(&it.request, it.payload).await?;
     require_token(&it.request, "to resume a workflow")?;
@@ -80,7 +80,7 @@ pub(in crate::http) async fn resume(it: Received) -> Answer {
     done(&it.shared, &it.id, resume, order.by).await
 }
 
-/// Ends it for good; answered when nothing of it runs any more.
+/// Ends a workflow permanently; the answer comes when nothing of it runs any longer.
 pub(in crate::http) async fn cancel(it: Received) -> Answer {
     let order: PlainWorkflowOrder = body::json_or_default(&it.request, it.payload).await?;
     require_token(&it.request, "to cancel a workflow")?;
@@ -122,7 +122,7 @@ pub(in crate::http) async fn answer_gate(
     done(&shared, &id, answer, order.by).await
 }
 
-/// Changes what becomes of a feature.
+/// Retries, skips or unskips a feature.
 pub(in crate::http) async fn change_feature(
     request: HttpRequest,
     payload: web::Payload,
@@ -149,7 +149,7 @@ pub(in crate::http) async fn delete(
     Ok(HttpResponse::Ok().json(Deleted { trash }))
 }
 
-/// Gives an order, and answers with the workflow as it is then.
+/// Gives an order, and answers with the workflow's state after it.
 async fn done(shared: &Shared, id: &str, order: Order, by: Option<String>) -> Answer {
     give(shared, id, order, by, Late::Order).await?;
     Ok(HttpResponse::Ok().json(snapshot(shared, id).await?))

@@ -1,4 +1,4 @@
-//! How workflows are, and what has happened in them.
+//! The states of workflows, and their records.
 
 use actix_web::{HttpRequest, HttpResponse, web};
 use harness_actors::workflow::messages::{
@@ -21,7 +21,7 @@ pub(in crate::http) async fn list(shared: web::Data<Shared>) -> Answer {
     Ok(lent::json(&shared.answers, turn, &WorkflowList { workflows }).await)
 }
 
-/// A workflow as it is now.
+/// The present state of a workflow.
 pub(in crate::http) async fn read(id: Name, shared: web::Data<Shared>) -> Answer {
     Ok(HttpResponse::Ok().json(snapshot(&shared, &id).await?))
 }
@@ -37,7 +37,7 @@ pub(in crate::http) async fn history(
     page_of(&*journal, wanted, &shared).await
 }
 
-/// How a workflow is.
+/// The present state of a workflow.
 ///
 /// # Errors
 /// The answer, if there is none or it cannot be looked at.

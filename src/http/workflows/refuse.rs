@@ -1,4 +1,4 @@
-//! Why a workflow did not do what was asked, in HTTP.
+//! HTTP answers for orders that a workflow refused.
 
 use harness_actors::journal::OpenError;
 use harness_actors::workflow::machine::{Answer, Refused};
@@ -25,10 +25,10 @@ pub(super) fn refuse(error: &WorkflowError) -> Refusal {
     kind.refuse(error.to_string())
 }
 
-/// Whether an order was taken.
+/// Checks that an order was accepted.
 ///
 /// # Errors
-/// The answer, if it was not; where somebody else answered before, with that answer.
+/// The answer, if it was not. If another client answered the gate before, it contains that answer.
 pub(super) fn taken(answer: Answer) -> Result<(), Refusal> {
     match answer {
         Answer::Created { .. } | Answer::Taken | Answer::Done(_) => Ok(()),
