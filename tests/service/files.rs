@@ -3,6 +3,7 @@
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
 use std::path::Path;
 
+use nix::fcntl::{AT_FDCWD, RenameFlags, renameat2};
 use serde_json::{Value, json};
 
 use crate::changing::{Changing, edit_of, left_in};
@@ -19,6 +20,61 @@ async fn f01_an_edit_of_a_file_of_any_bytes_changes_nothing_else() {
         here.read("f"),
         b"\xef\xbb\xbfcaf\xe9\r\n1\r\n1\ntwo\r\n\xff\xc3"
     );
+    assert_eq!(here.standin.violations(), [""; 0]);
+}
+
+/// Spec: [TOOL-621] [TOOL-622]
+#[tokio::test]
+async fn f01_a_file_gets_no_second_encoding_and_a_new_line_the_end_of_its_own() {
+    let here = Changing::in_mode("edits").await;
+    let before = b"caf\xe9\none\r\ntwo\n";
+    here.file("f", before);
+    let (told, is_error) = here.edit("f", "one", "eins\u{e4}").await;
+    assert!(is_error && told.contains("/f is not UTF-8"), "{told}");
+    assert!(told.contains("or convert the file first"), "{told}");
+    assert_eq!(here.read("f"), before);
+    let (told, is_error) = here.edit("f", "one", "one\n1").await;
+    assert!(!is_error, "{told}");
+    assert_eq!(here.read("f"), b"caf\xe9\none\r\n1\r\ntwo\n");
+    let (_, is_error) = here.call("read", json!({"path": "f"})).await;
+    assert!(!is_error);
+    let (told, is_error) = here.write("f", "caf\u{e9}\n").await;
+    assert!(is_error && told.contains("is not UTF-8"), "{told}");
+    assert_eq!(here.standin.violations(), [""; 0]);
+}
+
+/// Spec: [TOOL-620]
+#[tokio::test]
+async fn a_folder_that_becomes_a_link_again_and_again_leads_no_new_folder_outside() {
+    let here = Changing::in_mode("edits").await;
+    let outside = here.service.home.path().join("outside");
+    std::fs::create_dir(&outside).unwrap();
+    std::fs::create_dir(here.at("d")).unwrap();
+    symlink(&outside, here.at("link")).unwrap();
+    let (folder, link) = (here.at("d"), here.at("link"));
+    let (stop, stopped) = std::sync::mpsc::channel::<()>();
+    let exchanging = std::thread::spawn(move || {
+        while stopped.try_recv() == Err(std::sync::mpsc::TryRecvError::Empty) {
+            renameat2(
+                AT_FDCWD,
+                &folder,
+                AT_FDCWD,
+                &link,
+                RenameFlags::RENAME_EXCHANGE,
+            )
+            .unwrap();
+        }
+    });
+    for number in 0..40 {
+        let input = json!({"path": format!("d/new{number}/deep/f"), "content": "x"});
+        here.begin("write", input).await;
+        while let Some(approval) = here.asked().await {
+            here.answer(&approval, "deny").await;
+        }
+    }
+    drop(stop);
+    exchanging.join().unwrap();
+    assert_eq!(std::fs::read_dir(&outside).unwrap().count(), 0);
     assert_eq!(here.standin.violations(), [""; 0]);
 }
 

@@ -277,3 +277,26 @@ async fn a_reply_of_many_searches_runs_a_few_at_once_and_answers_all() {
     assert_eq!(standin.violations(), [""; 0]);
     assert_eq!(sent["model"], MODEL);
 }
+
+/// Spec: [TOOL-45] [TOOL-624]
+#[tokio::test]
+async fn a_reply_of_1500_calls_gets_all_their_results() {
+    let (service, standin, script) = Service::scripted(&["--tool-execution", "parallel"]).await;
+    fs::write(service.home.path().join("text"), "words\n").unwrap();
+    let mut reply = Message::new();
+    for number in 0..1500 {
+        reply = reply.tool_use(format!("t{number}"), "read", json!({"path": "text"}));
+    }
+    script.push(reply);
+    script.push(Reply::text("done"));
+    service.submit("read").await;
+    service.idle("default").await;
+    let sent = standin.requests().pop().unwrap().json();
+    let results = sent["messages"].as_array().unwrap().last().unwrap()["content"].clone();
+    let results = results.as_array().unwrap();
+    assert_eq!(results.len(), 1500);
+    for result in results {
+        assert_eq!(result["content"], r#"{"content":"words\n"}"#);
+    }
+    assert_eq!(standin.violations(), [""; 0]);
+}

@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 
 use crate::approvals::{AT, asking};
 use crate::bash;
-use crate::changing::Changing;
+use crate::changing::{Changing, left_in};
+use crate::eventually::eventually;
 use crate::program::{Service, command, output};
 
 /// A run in which the model makes these calls.
@@ -236,6 +237,23 @@ async fn f16_an_undo_that_was_killed_is_finished_by_the_next() {
     }
     let past = std::fs::read_to_string(service.journal("default")).unwrap();
     assert_eq!(past.matches("\"type\":\"undone\"").count(), 1);
+    assert_eq!(standin.violations(), [""; 0]);
+}
+
+/// Spec: [TOOL-63] [TOOL-623]
+#[tokio::test]
+async fn what_an_undo_that_was_killed_left_is_removed_when_the_conversation_is_used_again() {
+    let (mut service, standin, script) = Service::scripted(&["--mode", "edits"]).await;
+    run(&service, &script, &[write("sub/f", "made")]).await;
+    service.kill();
+    let sub = service.home.path().join("sub");
+    let (left, link) = (".harness-0123456789abcdef", ".harness-00000000000000aa");
+    std::fs::write(sub.join(left), "a copy").unwrap();
+    std::os::unix::fs::symlink(sub.join("f"), sub.join(link)).unwrap();
+    service.revive().await;
+    undo(&service, json!({"dry_run": true})).await;
+    eventually("a swept folder", async || left_in(&sub) == [link]).await;
+    assert_eq!(std::fs::read(sub.join("f")).unwrap(), b"made");
     assert_eq!(standin.violations(), [""; 0]);
 }
 

@@ -20,7 +20,7 @@ use super::live::{LiveOutput, Wrote};
 use super::messages::{CancelTool, RunTool, ToolEvent};
 use super::plan::{EffectError, digest};
 use super::seen::Seen;
-use super::waiting::Waiting;
+use super::waiting::{MAX_WAITING, Waiting};
 use super::{
     ApprovedContents, BeforeStore, Cancellation, ExtentNote, Launching, Outputs, Registry, Tool,
     ToolCall, ToolContext, ToolError, ToolOutcome,
@@ -31,8 +31,6 @@ use crate::reply::Object;
 use crate::secret::Redaction;
 use crate::send::tell;
 
-/// How many orders may wait for the actor.
-const MAILBOX: usize = 1024;
 /// How long a cancelled tool has to stop by itself.
 const GRACE: Duration = Duration::from_secs(2);
 
@@ -241,7 +239,8 @@ impl Actor for ToolActor {
     type Context = Context<Self>;
 
     fn started(&mut self, ctx: &mut Self::Context) {
-        ctx.set_mailbox_capacity(MAILBOX);
+        // The calls of one reply come at once.
+        ctx.set_mailbox_capacity(MAX_WAITING);
     }
 }
 
@@ -249,6 +248,15 @@ impl Handler<RunTool> for ToolActor {
     type Result = ();
 
     fn handle(&mut self, order: RunTool, ctx: &mut Context<Self>) {
+        if self.waiting.is_full() {
+            let outcome = ToolOutcome::failed(&format!(
+                "{MAX_WAITING} tool calls wait already, so this one was not run; call it again when others \
+                 have ended"
+            ));
+            let call_id = order.call_id;
+            tell(&order.reply_to, ToolEvent::Finished { call_id, outcome });
+            return;
+        }
         self.waiting.push(order);
         self.begin(ctx);
     }

@@ -143,6 +143,13 @@ impl Bench {
         call_id
     }
 
+    /// Waits until the actor has taken all orders so far.
+    async fn is_taken(&self) {
+        let unknown = call_id("unknown");
+        let order = CancelTool { call_id: unknown };
+        self.tools.send(order).await.unwrap();
+    }
+
     fn cancel(&self, call_id: &CallId) {
         let call_id = call_id.clone();
         self.tools.try_send(CancelTool { call_id }).unwrap();
@@ -572,6 +579,47 @@ async fn a_few_calls_run_at_once_and_all_get_their_results() {
     ended.sort_unstable();
     assert!(ended.into_iter().eq(0..400));
     assert_eq!(seen.load(Ordering::SeqCst), MAX_AT_ONCE);
+}
+
+/// Spec: [TOOL-45] [TOOL-624]
+#[actix::test]
+async fn calls_that_come_at_once_all_wait_and_beyond_the_bound_they_are_told() {
+    let (sender, _told) = mpsc::unbounded_channel();
+    let mut bench = Bench::new(vec![echo(), stubborn(sender)]);
+    bench.is_alive_and_done().await;
+    // Nothing is taken in between: all of them are in the mailbox.
+    for number in 0..1500 {
+        bench.run_numbered("c", number, "echo", json!({}));
+    }
+    let mut ended = Vec::new();
+    for _ in 0..1500 {
+        let (call_id, outcome) = bench.answer().await;
+        assert_eq!(outcome, done("{}"));
+        ended.push(call_id.number);
+    }
+    ended.sort_unstable();
+    assert!(ended.into_iter().eq(0..1500));
+    let mut number = 0;
+    for room in [MAX_AT_ONCE, MAX_WAITING / 2, MAX_WAITING / 2] {
+        for _ in 0..room {
+            bench.run_numbered("c", number, "stubborn", json!({}));
+            number += 1;
+        }
+        bench.is_taken().await;
+    }
+    let refused = bench.run("other", "echo", json!({}));
+    let (call_id, outcome) = bench.answer().await;
+    assert_eq!(call_id, refused);
+    let error = "65536 tool calls wait already, so this one was not run; call it again when others have ended";
+    assert_eq!(outcome, failed(error));
+    let first = CallId {
+        conversation: ConversationId::new("c"),
+        number: MAX_AT_ONCE as u64,
+    };
+    bench.cancel(&first);
+    assert_eq!(bench.answer().await, (first, failed("cancelled by user")));
+    bench.run("other", "echo", json!({}));
+    bench.is_taken().await;
 }
 
 /// Spec: [TOOL-46]

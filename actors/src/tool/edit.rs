@@ -6,8 +6,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::change::{
-    CHANGED_SINCE, Known, Matches, carry_out_at_once, check_size, find, nearest, planned,
-    with_line_ends_of,
+    CHANGED_SINCE, Known, Matches, carry_out_at_once, check_encoding, check_size, find, nearest,
+    planned, with_line_ends_of,
 };
 use super::look_alikes::look_alikes;
 use super::plan::PlanFuture;
@@ -144,6 +144,7 @@ fn changed(known: &Known, input: &Input) -> Result<(Vec<u8>, Vec<String>), ToolE
     let mut at = 0;
     for place in &places {
         after.extend_from_slice(&file[at..place.start]);
+        check_encoding(known, &file[place.clone()], &input.new_string)?;
         let put = with_line_ends_of(file, place, &input.new_string, level);
         // However often it is put there, not more is held than may be.
         check_size(after.len() + put.len())?;

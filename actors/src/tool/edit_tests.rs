@@ -5,6 +5,7 @@ use harness_protocol::{ChangeAction, Place, Subject};
 use super::super::testing::{Folder, object};
 use super::super::{EffectError, Seen, Write};
 use super::*;
+use crate::attachment::sha256;
 
 /// The context of the tools of one conversation.
 fn context(folder: &Folder) -> ToolContext {
@@ -32,7 +33,8 @@ async fn an_edit_changes_the_matched_bytes_and_no_others() {
             "x\ny\nz",
             b"\xef\xbb\xbfx\r\ny\r\nz\r\n\xff",
         ),
-        (b"a\nb\r\nc\nd", "c", "x\ny", b"a\nb\r\nx\r\ny\nd"),
+        (b"a\nb\r\nc\nd", "c", "x\ny", b"a\nb\r\nx\ny\nd"),
+        (b"a\nb\r\nc\r\n", "b", "b\nx", b"a\nb\r\nx\r\nc\r\n"),
         (b"one  \ntwo", "one\ntwo", "1\n2", b"1\n2"),
         (b"a\rb\rc\r", "b", "b\nx", b"a\rb\rx\rc\r"),
         (b"a\rb\rc\r", "a\nb", "A\nB", b"A\rB\rc\r"),
@@ -51,6 +53,50 @@ async fn an_edit_changes_the_matched_bytes_and_no_others() {
     let done = edit(&folder, all).await.unwrap();
     assert!(done.ends_with("replaced in 2 places"), "{done}");
     assert_eq!(fs::read(folder.at("f")).unwrap(), b"c b c");
+}
+
+/// Spec: [TOOL-621]
+#[tokio::test]
+async fn a_file_that_is_not_utf_8_gets_no_second_encoding() {
+    let folder = Folder::new();
+    let before = b"one\ncaf\xe9 two\n\xc3\xa4 three\n";
+    folder.file("f", before);
+    for (old, new) in [
+        ("two", "zw\u{f6}lf"),
+        ("two", "\u{fffd}"),
+        ("\u{e4}", "\u{e4}\u{f6}"),
+    ] {
+        let refused = edit(&folder, texts("f", old, new)).await.unwrap_err();
+        let start = format!(
+            "{} is not UTF-8 (byte 0xe9 in line 2)",
+            folder.at("f").display()
+        );
+        assert!(refused.starts_with(&start), "{refused}");
+        assert!(
+            refused.contains("use ASCII only, or convert the file first"),
+            "{refused}"
+        );
+        assert!(!refused.contains('\n'), "{refused}");
+        assert_eq!(fs::read(folder.at("f")).unwrap(), before);
+    }
+    // ASCII, and what the replaced text has already, is put there; other bytes stay.
+    edit(&folder, texts("f", "two", "2")).await.unwrap();
+    edit(&folder, texts("f", "\u{e4} three", "3 \u{e4}"))
+        .await
+        .unwrap();
+    let after = fs::read(folder.at("f")).unwrap();
+    assert_eq!(after, b"one\ncaf\xe9 2\n3 \xc3\xa4\n");
+    let seen = context(&folder);
+    seen.seen.note(&folder.at("f"), sha256(&after));
+    let write = async |content: &str| {
+        let input = object(json!({"path": "f", "content": content}));
+        Write.execute_in(input, seen.clone()).await
+    };
+    let ToolError(refused) = write("caf\u{e9}\n").await.unwrap_err();
+    assert!(refused.contains("is not UTF-8"), "{refused}");
+    write("cafe\n").await.unwrap();
+    write("caf\u{e9}\n").await.unwrap();
+    assert_eq!(fs::read(folder.at("f")).unwrap(), "caf\u{e9}\n".as_bytes());
 }
 
 /// Spec: [TOOL-56] [TOOL-59]

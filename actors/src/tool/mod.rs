@@ -91,3 +91,8 @@ pub(crate) fn reading_tools() -> Vec<Arc<dyn Tool>> {
 pub(crate) fn has_happened(change: &harness_protocol::FileChange) -> Option<bool> {
     change::has_happened(change)
 }
+
+/// Removes what killed services left beside files that a conversation knows. Blocks.
+pub(crate) fn sweep_beside(seen: &SeenBefore) {
+    change::sweep_beside(seen);
+}

@@ -5,15 +5,29 @@ use std::collections::{HashMap, VecDeque};
 use super::messages::RunTool;
 use crate::ids::{CallId, ConversationId};
 
-/// Calls that wait, in the order in which they came.
+/// Maximum number of calls that wait in the whole service.
+pub(super) const MAX_WAITING: usize = 65_536;
+
+/// Calls that wait: those of each conversation in the order in which they came.
 #[derive(Debug, Default)]
 pub(super) struct Waiting {
-    orders: VecDeque<RunTool>,
+    /// Each with its number among all that came. No queue is empty.
+    queues: HashMap<ConversationId, VecDeque<(u64, RunTool)>>,
+    count: usize,
+    came: u64,
 }
 
 impl Waiting {
+    /// True if no more may wait.
+    pub(super) fn is_full(&self) -> bool {
+        self.count >= MAX_WAITING
+    }
+
     pub(super) fn push(&mut self, order: RunTool) {
-        self.orders.push_back(order);
+        self.came += 1;
+        self.count += 1;
+        let queue = self.queues.entry(order.call_id.conversation.clone());
+        queue.or_default().push_back((self.came, order));
     }
 
     /// The call whose turn it is: the first of a conversation that has the fewest calls among those
@@ -26,19 +40,30 @@ impl Waiting {
         for call_id in running {
             *of_conversation.entry(&call_id.conversation).or_default() += 1;
         }
-        let runs = |order: &RunTool| of_conversation.get(&order.call_id.conversation).copied();
-        let orders = self.orders.iter().enumerate();
-        // Of several the first.
-        let (index, _) = orders.min_by_key(|(_, order)| runs(order).unwrap_or_default())?;
-        self.orders.remove(index)
+        let runs = |id: &ConversationId| of_conversation.get(id).copied().unwrap_or_default();
+        let firsts = self.queues.iter().filter_map(|(id, queue)| {
+            let (number, _) = queue.front()?;
+            Some((runs(id), *number, id))
+        });
+        let (_, _, id) = firsts.min_by_key(|(runs, number, _)| (*runs, *number))?;
+        let id = id.clone();
+        self.take_at(&id, 0)
     }
 
     /// Takes a call out.
     pub(super) fn remove(&mut self, call_id: &CallId) -> Option<RunTool> {
-        let index = self
-            .orders
-            .iter()
-            .position(|order| order.call_id == *call_id)?;
-        self.orders.remove(index)
+        let mut orders = self.queues.get(&call_id.conversation)?.iter();
+        let index = orders.position(|(_, order)| order.call_id == *call_id)?;
+        self.take_at(&call_id.conversation, index)
+    }
+
+    fn take_at(&mut self, id: &ConversationId, index: usize) -> Option<RunTool> {
+        let queue = self.queues.get_mut(id)?;
+        let (_, order) = queue.remove(index)?;
+        if queue.is_empty() {
+            self.queues.remove(id);
+        }
+        self.count -= 1;
+        Some(order)
     }
 }

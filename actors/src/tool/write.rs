@@ -5,7 +5,9 @@ use std::path::Path;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::change::{CHANGED_SINCE, Known, carry_out_at_once, planned, with_marks_of};
+use super::change::{
+    CHANGED_SINCE, Known, carry_out_at_once, check_encoding, planned, with_marks_of,
+};
 use super::plan::PlanFuture;
 use super::{Cancellation, Tool, ToolContext, ToolError, ToolFuture, Touched, input, path};
 use crate::reply::Object;
@@ -103,5 +105,6 @@ fn content(
              or use edit"
         )));
     }
+    check_encoding(known, &[], &input.content)?;
     Ok((content.into_owned().into_bytes(), notes))
 }

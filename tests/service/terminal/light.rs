@@ -110,3 +110,23 @@ async fn the_answer_to_a_client_that_ends_at_once_is_not_typed_into_the_shell() 
         .await;
     assert!(!screen.text().contains("rgb"), "{}", screen.text());
 }
+
+/// Spec: [TUI-620]
+#[tokio::test]
+async fn an_answer_that_is_not_due_is_not_typed_behind_the_escape_key() {
+    let (service, _standin, _script) = Service::scripted(&[]).await;
+    let mut screen = attach(service.home.path(), &["--theme", "dark"], &[]).await;
+    for rest in [
+        &b"]11;rgb:1e1e/1e1e/1e1e\x1b\\"[..],
+        b"P>|xterm(390)\x1b\\",
+        b"[24;80R",
+    ] {
+        screen.keys("\x1b");
+        // ESC alone is a key by then.
+        tokio::time::sleep(std::time::Duration::from_millis(300)).await;
+        screen.keys(rest);
+    }
+    screen.keys("a draft");
+    screen.shows("│ a draft").await;
+    assert!(!screen.text().contains("rgb"), "{}", screen.text());
+}

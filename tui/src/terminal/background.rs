@@ -16,6 +16,16 @@ pub(super) fn answer(text: &[u8]) -> Option<Input> {
     Some(Input::Background { is_light })
 }
 
+/// True if the text after `ESC ]` begins as an answer to the question does.
+pub(super) fn begins_answer(text: &[u8]) -> bool {
+    text.starts_with(b"11;")
+}
+
+/// True for a byte of an answer, after its beginning and before its end.
+pub(super) fn is_in_answer(byte: u8) -> bool {
+    byte.is_ascii_hexdigit() || b"rgb:/".contains(&byte)
+}
+
 /// The parts of `rgb:R/G/B` or `rgba:R/G/B/A`, each from 0 to 1.
 fn parts(color: &str) -> Option<[f64; 3]> {
     let (parts, count) = match color.strip_prefix("rgb:") {

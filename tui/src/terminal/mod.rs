@@ -19,6 +19,7 @@ mod notice;
 mod parser;
 mod picture;
 mod reader;
+mod reply;
 mod room;
 mod sequence;
 mod shift;

@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use super::background;
 use super::key::{Input, Key, KeyPress};
+use super::reply::{ReplyStart, reply_start};
 use super::sequence::{control_character, control_sequence, single_shift};
 
 /// Time that the rest of a sequence after ESC may take; then ESC was the key. It alone is both a key and the beginning
@@ -54,6 +55,8 @@ enum Place {
     Late(Vec<u8>),
     /// In a string that is no text.
     Answer(Answer),
+    /// In the answer about the background, which paused for so long that it was given up.
+    LateAnswer,
     /// Behind ESC in such a string.
     AnswerEscape(Answer),
     /// In a paste.
@@ -89,6 +92,8 @@ pub(super) struct Parser {
     /// The terminal was asked something, and the answer may be on its way.
     is_answer_due: bool,
     behind_escape: Behind,
+    /// The beginning of an answer, perhaps, after an ESC that was taken for the key.
+    held: Vec<u8>,
     /// The character that deletes backward, as the terminal is set.
     erase: u8,
     found: Vec<Input>,
@@ -103,6 +108,7 @@ impl Parser {
             place: Place::Ground,
             is_answer_due: false,
             behind_escape: Behind::Nothing,
+            held: Vec::new(),
             erase,
             found: Vec::new(),
         }
@@ -117,11 +123,19 @@ impl Parser {
     /// Takes what was read at once; what it means. Keys with more behind them are bursts.
     pub(super) fn feed(&mut self, bytes: &[u8], is_more_waiting: bool) -> Vec<Input> {
         let behind = std::mem::take(&mut self.behind_escape);
-        if self.is_rest(behind, bytes) {
-            self.place = Place::Escape;
+        let mut waiting = std::mem::take(&mut self.held);
+        waiting.extend_from_slice(bytes);
+        match self.rest(behind, &waiting) {
+            ReplyStart::Certain => self.place = Place::Escape,
+            ReplyStart::Possible => {
+                self.behind_escape = behind;
+                self.held = waiting;
+                return Vec::new();
+            }
+            ReplyStart::Text => {}
         }
-        for byte in bytes {
-            self.take(*byte);
+        for byte in waiting {
+            self.take(byte);
         }
         let mut found = std::mem::take(&mut self.found);
         let last = found.len().saturating_sub(1);
@@ -138,24 +152,32 @@ impl Parser {
         match &self.place {
             // The next byte settles what a character is, however late it comes.
             Place::Character { .. } => None,
+            Place::Ground if !self.held.is_empty() => Some(ESCAPE),
             Place::Ground => (self.behind_escape == Behind::Escape).then_some(BEHIND_ESCAPE),
             Place::Escape => Some(ESCAPE),
             Place::Control(_) | Place::SingleShift | Place::Console => Some(REST),
             Place::Answer(_) | Place::AnswerEscape(_) => Some(REST),
-            Place::Late(_) => Some(LATE),
+            Place::Late(_) | Place::LateAnswer => Some(LATE),
             Place::Paste(_) => Some(PASTE),
         }
     }
 
     /// Nothing more came: what was begun is all there is of it.
     pub(super) fn expire(&mut self) -> Vec<Input> {
+        if !self.held.is_empty() {
+            self.behind_escape = Behind::Nothing;
+            for byte in std::mem::take(&mut self.held) {
+                self.take(byte);
+            }
+            return std::mem::take(&mut self.found);
+        }
         self.behind_escape = match (&self.place, self.behind_escape) {
             (Place::Escape, _) => Behind::Escape,
             (_, Behind::Escape | Behind::OldEscape) => Behind::OldEscape,
             (_, Behind::Nothing) => Behind::Nothing,
         };
         match std::mem::replace(&mut self.place, Place::Ground) {
-            Place::Ground | Place::Late(_) | Place::AnswerEscape(_) => {}
+            Place::Ground | Place::Late(_) | Place::LateAnswer | Place::AnswerEscape(_) => {}
             character @ Place::Character { .. } => self.place = character,
             Place::Escape => self.press(KeyPress::plain(Key::Escape)),
             Place::Control(parameters) => {
@@ -169,9 +191,10 @@ impl Parser {
                 self.place = Place::Late(Vec::new());
             }
             Place::Console => self.place = Place::Late(Vec::new()),
+            Place::Answer(answer) if answer.length == 0 => self.alt(answer.opener),
             Place::Answer(answer) => {
-                if answer.length == 0 {
-                    self.alt(answer.opener);
+                if answer.opener == b']' && background::begins_answer(&answer.kept) {
+                    self.place = Place::LateAnswer;
                 }
             }
             Place::Paste(text) => self.paste(&text),
@@ -179,16 +202,19 @@ impl Parser {
         std::mem::take(&mut self.found)
     }
 
-    /// True if these bytes belong right after an ESC that was taken for the key: an answer, or a sequence in one piece,
-    /// which no person types that fast.
-    fn is_rest(&self, behind: Behind, bytes: &[u8]) -> bool {
-        match (behind, bytes) {
-            (Behind::Nothing, _) => false,
-            (_, [b']', ..]) => self.is_answer_due,
-            (Behind::OldEscape, _) => false,
+    /// Tells if these bytes belong right after an ESC that was taken for the key: an answer, however late, or a sequence
+    /// in one piece, which no person types that fast. The beginning of an answer may wait for more of it.
+    fn rest(&self, behind: Behind, bytes: &[u8]) -> ReplyStart {
+        let is_sequence = match (behind, bytes) {
+            (Behind::Nothing, _) => return ReplyStart::Text,
+            (_, [b']', ..]) if self.is_answer_due => true,
             (Behind::Escape, [b'[', rest @ ..]) => begins_sequence(rest),
             (Behind::Escape, [b'O', last]) => single_shift(*last).is_some(),
-            (Behind::Escape, _) => false,
+            (Behind::Escape | Behind::OldEscape, _) => false,
+        };
+        match is_sequence {
+            true => ReplyStart::Certain,
+            false => reply_start(bytes),
         }
     }
 
@@ -210,6 +236,7 @@ impl Parser {
             }
             Place::Late(parameters) => self.late(parameters, byte),
             Place::Answer(answer) => self.answer(answer, byte),
+            Place::LateAnswer => self.late_answer(byte),
             // Its end is `ESC \`. Anything else begins something new.
             Place::AnswerEscape(answer) if byte == b'\\' => self.answered(&answer),
             Place::AnswerEscape(_) => self.behind_escape(byte),
@@ -335,6 +362,16 @@ impl Parser {
                 }
                 self.place = Place::Answer(answer);
             }
+        }
+    }
+
+    /// Takes the next byte of an answer about the background that was given up. It is too late for it to mean anything.
+    fn late_answer(&mut self, byte: u8) {
+        match byte {
+            0x07 => {}
+            0x1b => self.place = Place::AnswerEscape(Answer::default()),
+            _ if background::is_in_answer(byte) => self.place = Place::LateAnswer,
+            _ => self.begin(byte),
         }
     }
 

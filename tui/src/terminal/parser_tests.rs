@@ -242,7 +242,9 @@ fn shown(inputs: &[Input]) -> String {
 /// Spec: [TERM-12]
 #[test]
 fn what_no_person_typed_is_no_text() {
-    let none: [&[u8]; 12] = [
+    let none: [&[u8]; 14] = [
+        b"\x1b[24;80R",
+        b"\x1b[8;24;80t",
         b"\x1b]10;rgb:1a1a/1a1a/1a1a\x1b\\",
         b"\x1bP11;rgb:1a1a/1a1a/1a1a\x1b\\",
         b"\x1b]52;c;aGk=\x1b\\",
@@ -315,8 +317,61 @@ fn an_answer_that_is_due_is_no_text_wherever_it_pauses() {
     parser.feed(b"\x1b", false);
     parser.expire();
     parser.expect_answer(false);
-    let found = parser.feed(b"]", false);
+    let mut found = parser.feed(b"]", false);
+    assert_eq!(parser.patience(), Some(ESCAPE));
+    found.extend(parser.expire());
     assert_eq!(shown(&found), shown(&[Input::Key(char(']'))]));
+}
+
+/// Spec: [TUI-620]
+#[test]
+fn an_answer_that_is_not_due_is_no_text_wherever_it_pauses() {
+    let escape = || Input::Key(KeyPress::plain(Key::Escape));
+    let x = || Input::Key(char('x'));
+    let answers: [&[u8]; 7] = [
+        b"\x1b]11;rgb:1e1e/1e1e/1e1e\x1b\\",
+        b"\x1b]11;rgb:1e1e/1e1e/1e1e\x07",
+        b"\x1b]52;c;aGk=\x1b\\",
+        b"\x1bP1+r544e=787465726d\x1b\\",
+        b"\x1bP>|xterm(390)\x1b\\",
+        b"\x1b[?62;22c",
+        b"\x1b[24;80R",
+    ];
+    for answer in answers {
+        // Cut right after ESC, which was taken for the key, and once more.
+        for pause in [60, 300, 900, 5_000] {
+            // `[` and what follows it could be the start of a key or of text.
+            let first = if answer[1] == b'[' { answer.len() } else { 2 };
+            for cut in first..=answer.len() {
+                let (one, other) = answer[1..].split_at(cut - 1);
+                let pieces: Paced<'_> = &[(b"\x1b", pause), (one, 20), (other, 0), (b"x", 0)];
+                let found = paced(pieces).into_iter();
+                let found = found.filter(|input| !matches!(input, Input::Background { .. }));
+                let expected = shown(&[escape(), x()]);
+                assert_eq!(same(found.collect()), expected, "{answer:?} {pause} {cut}");
+            }
+        }
+    }
+    // An answer that pauses for longer than a second is given up, and its rest is no text.
+    for rest in [
+        &b"/1e1e\x1b\\x"[..],
+        b"1e/1e1e\x07x",
+        b"b:1e1e/1e1e/1e1e\x1b\\x",
+    ] {
+        let found = paced(&[(b"\x1b]11;rgb:1e1e", 1_500), (rest, 0)]);
+        assert_eq!(same(found), shown(&[x()]), "{rest:?}");
+    }
+    let found = paced(&[(b"\x1b]11;rgb:1e1e", 1_500), (b"write", 0)]);
+    assert_eq!(
+        same(found),
+        shown(
+            &"write"
+                .chars()
+                .map(char)
+                .map(Input::Key)
+                .collect::<Vec<_>>()
+        )
+    );
 }
 
 /// Spec: [TERM-13]
@@ -488,9 +543,12 @@ fn text_behind_the_escape_key_is_text() {
         let escape = Input::Key(KeyPress::plain(Key::Escape));
         std::iter::once(escape).chain(keys).collect::<Vec<_>>()
     };
-    for text in ["[abc", "[[tabc", "[1] see", "[x]", "O(n)", "[ab"] {
+    for text in [
+        "[abc", "[[tabc", "[1] see", "[x]", "O(n)", "[ab", "] x", "]", "Please", "P", "P1", "_x",
+        "]1", "]12 x", "]; x",
+    ] {
         for pause in [60, 900, 3_000] {
-            let found = paced(&[(b"\x1b", pause), (text.as_bytes(), 0)]);
+            let found = paced(&[(b"\x1b", pause), (text.as_bytes(), 100)]);
             assert_eq!(same(found), shown(&typed(text)), "{text} after {pause} ms");
         }
     }

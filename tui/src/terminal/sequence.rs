@@ -9,6 +9,7 @@
 //! | `CSI <0;3;4M` | everybody: the mouse |
 
 use super::key::{Button, Input, Key, KeyPress, Mouse, MouseAction};
+use super::reply::is_report;
 
 /// The meaning of a control sequence, given the bytes between `ESC [` and its last byte. `None` if the client does not
 /// know it: an answer to a question that it never asked is not text.
@@ -16,6 +17,9 @@ pub(super) fn control_sequence(parameters: &[u8], last: u8) -> Option<Input> {
     let parameters = std::str::from_utf8(parameters).ok()?;
     if let Some(mouse) = parameters.strip_prefix('<') {
         return mouse_event(mouse, last).map(Input::Mouse);
+    }
+    if is_report(parameters.as_bytes(), last) {
+        return None;
     }
     match (parameters, last) {
         ("", b'I') => return Some(Input::Focused(true)),

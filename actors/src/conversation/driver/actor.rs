@@ -202,6 +202,7 @@ impl ConversationActor {
                 let open: Vec<u64> = ledger.open_jobs().collect();
                 let jobs = &self.downstream.jobs;
                 ledger.note_lost_jobs(jobs.gone(&self.id, &open));
+                self.sweep_left_over(ledger.seen(), ctx);
                 // If an append of an earlier machine came in between, the next one is refused.
                 self.handed = end;
                 let mut machine =

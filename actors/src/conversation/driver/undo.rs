@@ -13,6 +13,7 @@ use crate::blocking;
 use crate::conversation::machine::{Machine, Undone};
 use crate::conversation::messages::{SubmitError, UndoChanges, UndoError};
 use crate::conversation::past::{Changes, Meant};
+use crate::tool::{SeenBefore, sweep_beside};
 
 /// Where the answer goes.
 type Answer = oneshot::Sender<Result<UndoAnswer, UndoError>>;
@@ -47,6 +48,20 @@ impl Handler<UndoChanges> for ConversationActor {
 }
 
 impl ConversationActor {
+    /// Removes what a killed service left beside files that the conversation knows: an undo or a change that was cut
+    /// off. Nothing waits for it.
+    pub(super) fn sweep_left_over(&self, seen: SeenBefore, ctx: &mut Context<Self>) {
+        if seen.is_empty() {
+            return;
+        }
+        let sweeping = blocking(move || sweep_beside(&seen)).into_actor(self);
+        ctx.spawn(sweeping.map(|swept, actor, _| {
+            if let Err(error) = swept {
+                log::warn!("the folders of {} are not swept: {error}", actor.id);
+            }
+        }));
+    }
+
     fn undo(&mut self, order: UndoChanges, answer: Answer, ctx: &mut Context<Self>) {
         let state = std::mem::replace(&mut self.state, State::Reviving(Vec::new()));
         let working = self.take_back(order.to, order.dry_run);

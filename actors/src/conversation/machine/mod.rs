@@ -182,7 +182,9 @@ impl Machine {
             let failed = ModelEvent::failed(call_id.clone(), ModelError::Unavailable);
             return self.model_answered(failed);
         }
-        let outcome = ToolOutcome::failed("the tools' actor does not take the call");
+        let outcome = ToolOutcome::failed(
+            "the service did not take the call: too many wait at once, or its tools have ended",
+        );
         self.tool_finished(call_id, outcome)
     }
 

@@ -20,11 +20,14 @@ enum LineEnd {
 impl LineEnd {
     /// The text with this line end in place of LF and CR LF.
     fn apply(self, text: &str) -> String {
-        let plain = text.replace("\r\n", "\n");
+        text.replace("\r\n", "\n").replace('\n', self.text())
+    }
+
+    fn text(self) -> &'static str {
         match self {
-            Self::Lf => plain,
-            Self::CrLf => plain.replace('\n', "\r\n"),
-            Self::Cr => plain.replace('\n', "\r"),
+            Self::Lf => "\n",
+            Self::CrLf => "\r\n",
+            Self::Cr => "\r",
         }
     }
 
@@ -37,30 +40,77 @@ impl LineEnd {
     }
 }
 
-/// A text with the line ends that stand at a place in a file: in it, else before it, else behind it. A
-/// file without any takes the text unchanged. So does one with CR LF in it, if the place was found byte for
-/// byte: then it is meant so.
+/// A text with the line ends of the place in a file where it is put: a line that was there keeps its own, a new one
+/// takes that of the line that it replaces or follows. A file without any takes the text unchanged. So does one
+/// with CR LF in it, if the place was found byte for byte: then it is meant so.
 pub(in crate::tool) fn with_line_ends_of<'t>(
     file: &[u8],
     place: &Range<usize>,
     text: &'t str,
     level: Level,
 ) -> Cow<'t, str> {
-    let has_own = text.contains("\r\n");
-    if !text.contains('\n') || has_own && level == Level::Exact {
+    if !text.contains('\n') || text.contains("\r\n") && level == Level::Exact {
         return Cow::Borrowed(text);
     }
-    let inside = || first_end(&file[place.clone()]);
-    let before = || last_end(&file[..place.start]);
-    let behind = || first_end(&file[place.end..]);
-    let end = match has_only_cr(file) {
-        true => Some(LineEnd::Cr),
-        false => inside().or_else(before).or_else(behind),
+    if has_only_cr(file) {
+        return Cow::Owned(LineEnd::Cr.apply(text));
+    }
+    let Some(old) = lines_at(file, place) else {
+        return Cow::Borrowed(text);
     };
-    match end {
-        None => Cow::Borrowed(text),
-        Some(LineEnd::Lf) if !has_own => Cow::Borrowed(text),
-        Some(end) => Cow::Owned(end.apply(text)),
+    let plain = text.replace("\r\n", "\n");
+    let new: Vec<&str> = plain.split('\n').collect();
+    let is_same = |(old, new): &(&OldLine<'_>, &&str)| old.bytes == new.as_bytes();
+    let kept = old.iter().zip(&new).take_while(is_same).count();
+    let rest = old.len().min(new.len()) - kept;
+    let from_behind = old.iter().rev().zip(new.iter().rev()).take(rest);
+    let kept_behind = from_behind.take_while(is_same).count();
+    // The last line that is replaced, or else the one before the new lines.
+    let last_replaced = (old.len() - kept_behind).saturating_sub(1);
+    let mut put = String::with_capacity(text.len());
+    for (at, line) in new.iter().enumerate() {
+        put.push_str(line);
+        let behind = new.len() - at;
+        let own = match behind <= kept_behind {
+            true => old.len() - behind,
+            false => at.min(last_replaced),
+        };
+        if behind > 1 {
+            put.push_str(old[own].end.text());
+        }
+    }
+    Cow::Owned(put)
+}
+
+/// A line that a new text replaces, in whole or in part.
+struct OldLine<'f> {
+    bytes: &'f [u8],
+    /// The line end that it has in the file. The last line of the file has that of the line before.
+    end: LineEnd,
+}
+
+/// The lines at a place; `None` if the file has no line end.
+fn lines_at<'f>(file: &'f [u8], place: &Range<usize>) -> Option<Vec<OldLine<'f>>> {
+    let mut lines = Vec::new();
+    let mut at = place.start;
+    loop {
+        let feed = file[at..].iter().position(|byte| *byte == b'\n');
+        let Some(feed) = feed.map(|length| at + length) else {
+            let end = last_end(&file[..at])?;
+            let bytes = &file[at..place.end];
+            lines.push(OldLine { bytes, end });
+            return Some(lines);
+        };
+        let end = end_at(file, feed);
+        if feed >= place.end {
+            let bytes = &file[at..place.end];
+            lines.push(OldLine { bytes, end });
+            return Some(lines);
+        }
+        let bytes = file[at..=feed].strip_suffix(end.text().as_bytes());
+        let bytes = bytes.unwrap_or_default();
+        lines.push(OldLine { bytes, end });
+        at = feed + 1;
     }
 }
 
@@ -124,7 +174,7 @@ fn end_at(bytes: &[u8], at: usize) -> LineEnd {
 mod tests {
     use super::*;
 
-    /// Spec: [TOOL-55] [TOOL-443]
+    /// Spec: [TOOL-55] [TOOL-443] [TOOL-622]
     #[test]
     fn new_lines_take_the_line_end_of_their_surroundings() {
         for (file, place, text, exact, loose) in [
@@ -139,6 +189,35 @@ mod tests {
             (b"a\rb\rc\r", 2..3, "x\ny", "x\ry", "x\ry"),
             (b"a\rb\rc\r", 2..3, "x\r\ny", "x\r\ny", "x\ry"),
             (b"a\rb\n", 2..3, "x\ny", "x\ny", "x\ny"),
+            // Where both are mixed: that of the line itself, not of the one before.
+            (b"a\nb\r\nc\n", 2..3, "b\nx", "b\r\nx", "b\r\nx"),
+            (b"a\nb\r\nc\n", 2..3, "x\nb", "x\r\nb", "x\r\nb"),
+            (b"a\nb\r\nc\n", 2..5, "b\nx\n", "b\r\nx\r\n", "b\r\nx\r\n"),
+            (b"a\r\nb\nc\r\n", 3..4, "b\nx", "b\nx", "b\nx"),
+            // Lines that stay keep their own, and a new one has that of the line that it follows.
+            (
+                b"a\r\nb\nc",
+                0..6,
+                "a\nb\nx\nc",
+                "a\r\nb\nx\nc",
+                "a\r\nb\nx\nc",
+            ),
+            (
+                b"a\r\nb\nc",
+                0..6,
+                "a\nx\nb\nc",
+                "a\r\nx\r\nb\nc",
+                "a\r\nx\r\nb\nc",
+            ),
+            (
+                b"a\nb\r\nc\n",
+                0..7,
+                "A\nB\nC\n",
+                "A\nB\r\nC\n",
+                "A\nB\r\nC\n",
+            ),
+            (b"a\nb\r\nc\n", 0..7, "c\n", "c\n", "c\n"),
+            (b"a\nb\r\nc", 2..6, "c\nx", "c\r\nx", "c\r\nx"),
         ] {
             for (level, expected) in [(Level::Exact, exact), (Level::LineEnds, loose)] {
                 assert_eq!(

@@ -1,12 +1,11 @@
 //! A change as a plan: what it would do, and what does it.
 
-use std::fs;
-use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use harness_protocol::{ChangeAction, Extent, FileChange, Subject};
 
 use super::diff::diff;
+use super::folders::in_new_folders;
 use super::place::{self, Found};
 use super::replace::{Known, check_size, read_file, replace};
 use crate::attachment::sha256;
@@ -125,54 +124,4 @@ fn keep(known: Option<&Known>, context: &ToolContext) -> Option<String> {
         known.path.display()
     );
     Some("it cannot be taken back: its content from before was not kept".to_owned())
-}
-
-/// Makes folders and does something in them. They are removed again if that fails, and what others have
-/// put there stays.
-fn in_new_folders<T>(
-    folders: &[PathBuf],
-    work: impl FnOnce() -> Result<T, EffectError>,
-) -> Result<T, EffectError> {
-    let Some((folder, below)) = folders.split_first() else {
-        return work();
-    };
-    fs::create_dir(folder).map_err(|error| {
-        let kind = error.kind();
-        if kind == ErrorKind::AlreadyExists || kind == ErrorKind::NotFound {
-            return EffectError::Changed;
-        }
-        let folder = folder.display();
-        EffectError::Failed(ToolError(format!("cannot make {folder}: {error}")))
-    })?;
-    let worked = in_new_folders(below, work);
-    if worked.is_err()
-        && let Err(error) = fs::remove_dir(folder)
-    {
-        log::warn!("the new folder {} stays: {error}", folder.display());
-    }
-    worked
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Spec: [TOOL-58]
-    #[test]
-    fn new_folders_are_gone_when_nothing_came_into_them() {
-        let home = tempfile::tempdir().unwrap();
-        let folders = [home.path().join("a"), home.path().join("a/b")];
-        let failed = in_new_folders(&folders, || Err::<(), _>(EffectError::Changed));
-        assert_eq!(failed, Err(EffectError::Changed));
-        assert!(!folders[0].exists());
-        // Another has made one meanwhile: what was planned is not so any more.
-        fs::create_dir(&folders[0]).unwrap();
-        assert_eq!(
-            in_new_folders(&folders, || Ok(())),
-            Err(EffectError::Changed)
-        );
-        assert!(!folders[1].exists());
-        in_new_folders(&folders[1..], || Ok(())).unwrap();
-        assert!(folders[1].exists());
-    }
 }

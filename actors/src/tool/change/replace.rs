@@ -16,8 +16,10 @@ use nix::sys::stat::Mode;
 use nix::unistd::{AccessFlags, access};
 
 use super::attributes::copy_attributes;
+use super::folders::open_folder;
 use super::in_place::{hindrance, write_in_place};
-use super::temporary::{Temporary, failed, sweep};
+use super::sweep::{sweep, sweep_at};
+use super::temporary::{Temporary, failed};
 use crate::attachment::sha256;
 use crate::tool::{EffectError, ToolError, path, procfs};
 
@@ -120,7 +122,7 @@ pub(in crate::tool) fn read_bytes(place: &Path, most: u64) -> Option<Vec<u8>> {
 pub(in crate::tool) fn has_happened(change: &FileChange) -> Option<bool> {
     let place = Path::new(&change.path);
     if let Some(folder) = place.parent() {
-        sweep(folder);
+        sweep_at(folder);
     }
     let now = match read_file(place) {
         Ok(now) => now.map(|now| now.hash),
@@ -164,7 +166,7 @@ pub(super) fn replace(
     let name = place.file_name().ok_or_else(|| failed(Errno::EISDIR))?;
     let above = place.parent().unwrap_or(Path::new("/"));
     let folder = open_folder(above)?;
-    sweep(above);
+    sweep(&folder, above);
     let mut notes = Notes::new();
     let hindered = match Temporary::make(&folder) {
         Ok(temporary) => {
@@ -286,26 +288,6 @@ fn turn(place: &Path) -> MutexGuard<'static, ()> {
     place.hash(&mut hasher);
     let turn = &TURNS[(hasher.finish() % TURNS.len() as u64) as usize];
     turn.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Opens a folder by a path without links.
-#[cfg(target_os = "linux")]
-pub(super) fn open_folder(folder: &Path) -> Result<File, EffectError> {
-    use nix::fcntl::{AT_FDCWD, OpenHow, ResolveFlag, openat2};
-
-    let how = OpenHow::new()
-        .flags(OFlag::O_RDONLY | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC)
-        .resolve(ResolveFlag::RESOLVE_NO_SYMLINKS);
-    match openat2(AT_FDCWD, folder, how) {
-        Ok(handle) => Ok(handle.into()),
-        Err(Errno::ELOOP | Errno::ENOENT | Errno::ENOTDIR) => Err(EffectError::Changed),
-        Err(error) => Err(failed(error)),
-    }
-}
-
-#[cfg(not(target_os = "linux"))]
-pub(super) fn open_folder(folder: &Path) -> Result<File, EffectError> {
-    File::open(folder).map_err(failed)
 }
 
 /// Whether a name in a folder leads to a file with the known bytes and mode.

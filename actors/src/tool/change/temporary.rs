@@ -1,10 +1,8 @@
-//! The file beside the one that is changed, and what is left of it when the process is killed.
+//! The file beside the one that is changed.
 
 use std::ffi::OsStr;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io;
-use std::os::unix::fs::OpenOptionsExt as _;
-use std::path::Path;
 
 use nix::errno::Errno;
 use nix::fcntl::{OFlag, openat};
@@ -138,56 +136,15 @@ impl Drop for Temporary<'_> {
     }
 }
 
-/// Removes what killed processes left in a folder, if no change is under way there. Blocks.
-pub(super) fn sweep(folder: &Path) {
-    if let Err(error) = try_sweep(folder) {
-        let folder = folder.display();
-        log::warn!("what a killed service may have left in {folder} was not looked for: {error}");
-    }
-}
-
-fn try_sweep(folder: &Path) -> io::Result<()> {
-    let mut left = Vec::new();
-    for entry in fs::read_dir(folder)? {
-        left.extend(
-            entry?
-                .file_name()
-                .into_string()
-                .ok()
-                .filter(|name| is_ours(name)),
-        );
-    }
-    if left.is_empty() {
-        return Ok(());
-    }
-    let flags = (OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW).bits();
-    let handle = File::options()
-        .read(true)
-        .custom_flags(flags)
-        .open(folder)?;
-    match flock(&handle, FlockOperation::NonBlockingLockExclusive) {
-        Ok(()) => {}
-        // A change is under way; the next one looks again.
-        Err(rustix::io::Errno::WOULDBLOCK) => return Ok(()),
-        Err(error) => return Err(error.into()),
-    }
-    for name in left {
-        log::info!(
-            "{} was left by a killed service, and is removed",
-            folder.join(&name).display()
-        );
-        remove(&handle, &name);
-    }
-    Ok(())
-}
-
-fn is_ours(name: &str) -> bool {
+/// True if a name has the form of those of temporary files.
+pub(super) fn is_temporary(name: &str) -> bool {
     let digits = name.strip_prefix(PREFIX).unwrap_or_default();
     let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
     digits.len() == DIGITS && digits.bytes().all(is_digit)
 }
 
-fn remove(folder: &File, name: &str) {
+/// Removes a temporary file.
+pub(super) fn remove(folder: &File, name: &str) {
     match unlinkat(folder, name, UnlinkatFlags::NoRemoveDir) {
         Ok(()) | Err(Errno::ENOENT) => {}
         Err(error) => log::warn!("the temporary file {name} is left: {error}"),
@@ -200,6 +157,9 @@ pub(super) fn failed(error: impl Into<io::Error>) -> EffectError {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+    use std::path::Path;
+
     use super::*;
 
     fn names(folder: &Path) -> Vec<String> {
@@ -209,24 +169,6 @@ mod tests {
             .collect();
         names.sort();
         names
-    }
-
-    /// Spec: [TOOL-63]
-    #[test]
-    fn what_is_left_is_removed_when_no_change_is_under_way() {
-        let home = tempfile::tempdir().unwrap();
-        let folder = File::open(home.path()).unwrap();
-        let (left, other) = (".harness-0123456789abcdef", ".harness-0123456789abcdeg");
-        for name in [left, other, ".harness-0123", "file"] {
-            fs::write(home.path().join(name), "x").unwrap();
-        }
-        let temporary = Temporary::make(&folder).unwrap();
-        sweep(home.path());
-        assert_eq!(names(home.path()).len(), 5, "a change is under way");
-        drop(temporary);
-        drop(folder);
-        sweep(home.path());
-        assert_eq!(names(home.path()), [".harness-0123", other, "file"]);
     }
 
     /// Spec: [TOOL-58]

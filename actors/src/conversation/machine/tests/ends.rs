@@ -278,7 +278,7 @@ fn a_lost_call_of_the_model_fails_the_run() {
 /// Spec: [CONV-27]
 #[test]
 fn a_lost_call_of_a_tool_is_a_failed_one() {
-    let lost = r#"{"error":"the tools' actor does not take the call"}"#;
+    let lost = r#"{"error":"the service did not take the call: too many wait at once, or its tools have ended"}"#;
     let mut machine = running();
     let effects = machine.shown(Input::CallLost(id(2)));
     assert_eq!(effects, effects![answered("a", lost, true), ask(3)]);
