@@ -62,7 +62,7 @@ impl Ground {
             workspace: &workspace,
             closed: &Arc::default(),
         };
-        guard.put_back(before.made_places(), &git)
+        guard.put_back(before.made_places(), &git, None).0
     }
 }
 
@@ -242,7 +242,7 @@ fn a_file_that_takes_the_place_of_a_held_one_is_told_and_stays() {
         workspace: &workspace,
         closed: &Arc::default(),
     };
-    let notes = guard.put_back(ContentPlaces::default(), &git);
+    let notes = guard.put_back(ContentPlaces::default(), &git, None).0;
     assert_eq!(notes.len(), 1, "{notes:?}");
     assert!(notes[0].contains("core.fsmonitor"), "{notes:?}");
 }

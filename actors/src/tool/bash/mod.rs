@@ -302,20 +302,7 @@ impl Bash {
         let (ended, told, places, (found, proposals)) = done
             .map_err(|error| failed(&error))?
             .map_err(|error| failed(&error))?;
-        let last = context.command_folder.clone();
-        let was = last.as_deref().unwrap_or(&workspace);
-        let folder = ended.folder.clone().filter(|folder| {
-            let is_other = folder.starts_with(&workspace) && folder != was;
-            is_other && !holds_secret(folder, &context.redaction)
-        });
-        let shown = |folder: &Path| workdir::shown(&workspace, folder);
-        let next_folder = match &folder {
-            Some(folder) => NextFolder::Other(shown(folder)),
-            None if ended.folder.is_none() && script::may_move(&command) => {
-                NextFolder::Unchanged(shown(was))
-            }
-            None => NextFolder::Same,
-        };
+        let (folder, next_folder) = next_folder(&ended, &command, &workspace, &context);
         let finished = Finished {
             command: &command,
             call: &call,
@@ -471,6 +458,30 @@ fn wants_to_move(ready: &Ready) -> bool {
 
 fn lock(capture: &Mutex<Capture>) -> MutexGuard<'_, Capture> {
     capture.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The folder in which the next command starts if that is another one, and its words.
+fn next_folder(
+    ended: &Ended,
+    command: &str,
+    workspace: &Path,
+    context: &ToolContext,
+) -> (Option<PathBuf>, NextFolder) {
+    let last = context.command_folder.clone();
+    let was = last.as_deref().unwrap_or(workspace);
+    let folder = ended.folder.clone().filter(|folder| {
+        let is_other = folder.starts_with(workspace) && folder != was;
+        is_other && !holds_secret(folder, &context.redaction)
+    });
+    let shown = |folder: &Path| workdir::shown(workspace, folder);
+    let next_folder = match &folder {
+        Some(folder) => NextFolder::Other(shown(folder)),
+        None if ended.folder.is_none() && script::may_move(command) => {
+            NextFolder::Unchanged(shown(was))
+        }
+        None => NextFolder::Same,
+    };
+    (folder, next_folder)
 }
 
 /// Asks a command to end and waits for that; ends it when it takes too long.

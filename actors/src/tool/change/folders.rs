@@ -42,12 +42,12 @@ fn in_new_folders_of<T>(
         return work();
     };
     let name = name_of(folder)?;
-    mkdirat(above, name, MODE).map_err(|error| match error {
-        Errno::EEXIST | Errno::ENOENT => EffectError::Changed,
-        error => {
-            let folder = folder.display();
-            EffectError::Failed(ToolError(format!("cannot make {folder}: {error}")))
+    mkdirat(above, name, MODE).map_err(|error| {
+        if [Errno::EEXIST, Errno::ENOENT].contains(&error) {
+            return EffectError::Changed;
         }
+        let folder = folder.display();
+        EffectError::Failed(ToolError(format!("cannot make {folder}: {error}")))
     })?;
     let worked = hold_in(above, name).and_then(|made| in_new_folders_of(&made, below, work));
     if worked.is_err()
