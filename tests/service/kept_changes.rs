@@ -100,6 +100,35 @@ async fn what_the_operator_made_meanwhile_stays() {
     assert_eq!(here.read(".husky/pre-commit"), b"the operator's");
 }
 
+/// Spec: [APPR-600] [BASH-600] [UNDO-600]
+#[tokio::test]
+async fn a_file_that_was_there_is_as_before_until_its_change_is_kept() {
+    // Where nothing contains a command, no mount keeps it from such a file.
+    let here = Changing::with("ask", &["--sandbox", "off"]).await;
+    here.file("AGENTS.md", "old\n");
+    for (verdict, after) in [("deny", "old\n"), ("allow", "old\nx\n")] {
+        let input = json!({"command": "echo x >> AGENTS.md; rm -f .envrc; ln -s AGENTS.md .envrc"});
+        let call = here.begin("bash", input).await;
+        let approval = here.asked().await.unwrap();
+        assert_eq!(here.answer(&approval, "allow").await.status, 200);
+        let approval = here.asked().await.unwrap();
+        assert_eq!(approval["change"]["diff"], "@@ -1 +1,2 @@\n old\n+x\n");
+        assert_eq!(here.read("AGENTS.md"), b"old\n");
+        assert_eq!(here.answer(&approval, verdict).await.status, 200);
+        let (result, _) = here.result(&call).await;
+        assert_eq!(here.read("AGENTS.md"), after.as_bytes(), "{result}");
+        // Of a link there is nothing to ask.
+        assert!(
+            result.contains(".envrc is protected: what was made there was put aside"),
+            "{result}"
+        );
+        assert!(fs::symlink_metadata(here.at(".envrc")).is_err(), "{result}");
+    }
+    let undone = here.order("POST", "/undo", &json!({})).await;
+    assert_eq!(undone.status, 200, "{undone:?}");
+    assert_eq!(here.read("AGENTS.md"), b"old\n", "{undone:?}");
+}
+
 /// Spec: [APPR-603]
 #[tokio::test]
 async fn the_question_outlives_the_service() {
