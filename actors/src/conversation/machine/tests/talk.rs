@@ -99,7 +99,7 @@ impl Talk {
                     self.asked = Some(effect.clone());
                 }
                 Effect::RunTool(call_id, _, _) | Effect::KeepChange(call_id, _, _) => {
-                    self.tools.push_back(call_id.clone())
+                    self.tools.push_back(call_id.clone());
                 }
                 Effect::EndRun(..) => {
                     assert_eq!(self.call, None, "a call outlives its run");
