@@ -728,92 +728,6 @@ async fn a20_conversations_wait_for_their_own_answers() {
     assert_eq!(standin.violations(), [""; 0]);
 }
 
-/// Spec: [CLI-590] [CLI-591] [CLI-592]
-#[tokio::test]
-async fn the_command_allows_only_what_was_shown() {
-    let (service, standin, script) = Service::scripted(&[]).await;
-    let mut ids = Vec::new();
-    for number in 0..3 {
-        let name = format!("f{number}");
-        std::fs::write(service.home.path().join(&name), "old").unwrap();
-        let id = service.create(&json!({})).await;
-        let edit =
-            json!({"path": name, "old_string": "old", "new_string": format!("new {number}")});
-        script.push(Reply::tool_calls([("e", "edit", edit)]));
-        let at = format!("/v1/conversations/{id}");
-        let prompted = service
-            .post(&format!("{at}/prompt"), r#"{"content":"x"}"#)
-            .await;
-        assert_eq!(prompted.status, 200);
-        eventually("the approval", async || {
-            service.get(&at).await["state"] == "waiting_approval"
-        })
-        .await;
-        ids.push(id);
-    }
-    let waiting = service.get("/v1/approvals").await;
-    let digest = |number: usize| waiting["approvals"][number]["digest"].as_str().unwrap();
-    script.extend([Reply::text("a"), Reply::text("b"), Reply::text("c")]);
-    let home = service.home.path().to_owned();
-    let run = move |line: &str| {
-        let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
-        let home = home.clone();
-        tokio::task::spawn_blocking(move || output(command(&home).args(words)))
-    };
-    for line in ["approve 1", "deny 1"] {
-        let (code, _, err) = run(line).await.unwrap();
-        assert_eq!(code, 2, "{err}");
-        assert!(
-            ids.iter()
-                .all(|id| err.contains(&format!("-c {id} (edit /"))),
-            "{err}"
-        );
-    }
-    let (code, _, err) = run("approve 1 --digest 0123456789").await.unwrap();
-    assert_eq!(code, 2);
-    assert!(err.contains("no longer is what 0123456789 names"), "{err}");
-    let (code, out, err) = run(&format!("approve 1 --digest {}", &digest(1)[..12]))
-        .await
-        .unwrap();
-    assert_eq!((code, err.as_str()), (0, ""));
-    assert!(
-        out.starts_with("1 allowed: edit /") && out.ends_with("/f1\n"),
-        "{out}"
-    );
-    service.idle(&ids[1]).await;
-    assert_eq!(content(&service, "f1"), "new 1");
-
-    let (_, out, _) = run("status").await.unwrap();
-    let said = "approvals 2 wait for an answer: harness approvals --all";
-    assert!(out.contains(said), "{out}");
-    let (_, out, _) = run("status --json").await.unwrap();
-    let status: Value = serde_json::from_str(&out).unwrap();
-    assert_eq!(status["approvals"][1]["conversation"], ids[2]);
-    assert_eq!(status["approvals"][1]["digest"], digest(2));
-
-    let (_, out, _) = run(&format!("approvals -c {}", ids[0])).await.unwrap();
-    assert!(
-        out.contains(&format!("digest {}", &digest(0)[..12])),
-        "{out}"
-    );
-    let elsewhere = format!("; harness approve 1 -c {}\n", ids[2]);
-    assert!(
-        out.contains("\nelsewhere: 1 edit in ") && out.ends_with(&elsewhere),
-        "{out}"
-    );
-
-    let (code, out, _) = run(&format!("deny 1 -c {}", ids[2])).await.unwrap();
-    assert!(code == 0 && out.starts_with("1 denied: edit /"), "{out}");
-    service.idle(&ids[2]).await;
-    // One is left, in a conversation that is not the last one of this folder.
-    let (code, _, err) = run("approve 1").await.unwrap();
-    assert_eq!(code, 2, "{err}");
-    let way = format!("harness approve 1 -c {}", ids[0]);
-    assert!(err.contains(&way), "{err}");
-    assert_eq!(content(&service, "f0"), "old");
-    assert_eq!(standin.violations(), [""; 0]);
-}
-
 /// Spec: [APPR-02]
 #[tokio::test]
 async fn a21_the_list_says_what_waits_and_the_plain_stream_has_nothing_new() {
@@ -953,11 +867,7 @@ async fn a14_a_command_that_waits_goes_on_after_the_answer_of_another() {
         "ana",
     ];
     let (code, out, err) = run(&allow).await.unwrap();
-    assert_eq!(code, 0, "{err}");
-    assert!(
-        out.starts_with("1 allowed by ana: edit /") && out.ends_with("/notes.txt\n"),
-        "{out}"
-    );
+    assert_eq!((code, &*out), (0, "1 allowed by ana\n"), "{err}");
     let (code, out, err) = waiting.await.unwrap();
     assert_eq!((code, &*out), (0, "done\n"), "{err}");
     assert_eq!(content(&service, "notes.txt"), "one\n2\n");

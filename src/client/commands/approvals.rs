@@ -2,14 +2,11 @@
 
 use clap::{Args, ValueEnum};
 use harness_protocol::{
-    AnswerOrder, Answered, Approval, Approvals as Waiting, OpenApproval, Scope, Verdict, words,
+    AnswerOrder, Answered, Approvals as Waiting, OpenApproval, Scope, Verdict, words,
 };
 
 use crate::client::api::connection::Connection;
 use crate::client::api::routes;
-use crate::client::commands::approval_choice::{
-    ApprovalChoice, ChosenApproval, DigestStart, head, short, way,
-};
 use crate::client::commands::common::{self, Changing, Common};
 use crate::client::error::CommandError;
 use crate::client::output::Output;
@@ -21,7 +18,6 @@ Examples:
   harness approvals                            what waits in this conversation, with its diff
   harness approvals --all                      what waits in all of them
   harness approve 3                            allow what approval 3 shows
-  harness approve 3 --digest 0a1b2c3d4e5f      allow it if it is still what was shown
   harness deny 3 --say 'not in the tests'      refuse it, and tell the model why";
 
 /// The name of the list in the answer.
@@ -49,9 +45,6 @@ pub(crate) struct Approve {
     /// How far it reaches; further than once makes the rule that the approval shows
     #[arg(long, value_enum, default_value = "once")]
     scope: Reach,
-    /// The beginning of the digest that was shown, 8 digits or more; nothing else is allowed
-    #[arg(long, value_name = "DIGITS")]
-    digest: Option<DigestStart>,
     /// The name of the client that answers, and the conversation.
     #[command(flatten)]
     pub(super) changing: Changing,
@@ -102,20 +95,8 @@ pub(super) async fn run(
         let route = (routes::all_approvals(), MEMBER);
         return common::list(route, common.json, service, output, lines).await;
     }
-    let conversation = common.which.find(service).await?;
-    let route = (routes::approvals(&conversation), MEMBER);
-    common::list(route, common.json, service, output, lines).await?;
-    if common.json {
-        return Ok(());
-    }
-    let mut elsewhere: Waiting = service.ask(&routes::all_approvals()).await?;
-    elsewhere
-        .approvals
-        .retain(|open| open.conversation != conversation);
-    for open in &elsewhere.approvals {
-        output.line(&format!("elsewhere: {}; {}", head(open), way(open)))?;
-    }
-    Ok(())
+    let route = (routes::approvals, MEMBER);
+    common.list(route, service, output, lines).await
 }
 
 /// Allows.
@@ -128,17 +109,16 @@ pub(super) async fn approve(
     output: &mut Output,
 ) -> Result<(), CommandError> {
     let Changing { caller, common } = &approve.changing;
-    let chosen = ApprovalChoice {
-        id: approve.id,
-        digest: approve.digest.as_ref(),
-        which: &common.which,
-        verb: "approve",
-    };
-    let chosen = chosen.find(service).await?;
+    let conversation = common.which.find(service).await?;
+    let waiting: Waiting = service.ask(&routes::approvals(&conversation)).await?;
+    let open = waiting
+        .approvals
+        .iter()
+        .find(|open| open.approval.id == approve.id);
     let order = AnswerOrder {
         answer: Verdict::Allow,
-        // The service knows the result of one that does not wait.
-        digest: chosen.open.as_ref().map(|open| open.digest.clone()),
+        // The service says what became of one that does not wait.
+        digest: open.map(|open| open.approval.digest.clone()),
         scope: match approve.scope {
             Reach::Once => Scope::Once,
             Reach::Run => Scope::Run,
@@ -150,7 +130,10 @@ pub(super) async fn approve(
         by: caller.name(),
         key: None,
     };
-    send(&chosen, approve.id, &order, common.json, service, output).await
+    let route = |conversation: &str| routes::answer(conversation, approve.id, &order);
+    common
+        .show(route, service, output, |answer| vec![said(&answer)])
+        .await
 }
 
 /// Denies.
@@ -163,13 +146,6 @@ pub(super) async fn deny(
     output: &mut Output,
 ) -> Result<(), CommandError> {
     let Changing { caller, common } = &deny.changing;
-    let chosen = ApprovalChoice {
-        id: deny.id,
-        digest: None,
-        which: &common.which,
-        verb: "deny",
-    };
-    let chosen = chosen.find(service).await?;
     let order = AnswerOrder {
         answer: Verdict::Deny,
         digest: None,
@@ -179,30 +155,15 @@ pub(super) async fn deny(
         by: caller.name(),
         key: None,
     };
-    send(&chosen, deny.id, &order, common.json, service, output).await
+    let route = |conversation: &str| routes::answer(conversation, deny.id, &order);
+    common
+        .show(route, service, output, |answer| vec![said(&answer)])
+        .await
 }
 
-/// Sends an answer and prints what it answered.
-async fn send(
-    chosen: &ChosenApproval,
-    id: u64,
-    order: &AnswerOrder,
-    json: bool,
-    service: &Connection,
-    output: &mut Output,
-) -> Result<(), CommandError> {
-    let route = routes::answer(&chosen.conversation, id, order);
-    let lines = |answer: Answered| vec![answered(&answer, chosen.open.as_ref())];
-    common::show(route, json, service, output, lines).await
-}
-
-fn answered(answer: &Answered, open: Option<&Approval>) -> String {
+fn said(answer: &Answered) -> String {
     let by = words::by(answer.by.as_deref());
-    let head = format!("{} {}{by}", answer.id, words::verdict(answer.answer));
-    match open {
-        Some(open) => format!("{head}: {}", short(open)),
-        None => head,
-    }
+    format!("{} {}{by}", answer.id, words::verdict(answer.answer))
 }
 
 fn lines(Waiting { approvals }: Waiting) -> Vec<String> {
@@ -214,13 +175,24 @@ fn lines(Waiting { approvals }: Waiting) -> Vec<String> {
 
 /// An approval with its diff or command.
 fn told(open: &OpenApproval) -> Vec<String> {
-    let body = open
-        .approval
+    let OpenApproval {
+        conversation,
+        approval,
+    } = open;
+    let head = format!(
+        "{} {} in {}: {} ({})",
+        approval.id,
+        approval.tool,
+        visible::line(conversation),
+        visible::line(&words::subject(&approval.subject)),
+        approval.because,
+    );
+    let body = approval
         .subject
         .body()
         .split_terminator('\n')
         .map(visible::line);
-    [head(open)]
+    [head]
         .into_iter()
         .chain(body.map(|line| format!("  {line}")))
         .collect()

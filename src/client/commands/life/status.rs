@@ -1,12 +1,9 @@
 //! `harness status`: what runs for a state folder, and where it is not what this shell says.
 
 use harness_actors::Clock;
-use harness_protocol::{Approvals, OpenApproval};
 use serde_json::{Value, json};
 
-use crate::client::api::connection::RequestError;
 use crate::client::api::discovery::VERSION;
-use crate::client::api::routes;
 use crate::client::commands::life::look::{Found, Look};
 use crate::client::commands::life::status_text::{Facts, text};
 use crate::client::error::CommandError;
@@ -50,16 +47,13 @@ pub(crate) async fn run(
 ) -> Result<i32, CommandError> {
     let look = Look::at(config).await;
     let (differing, problem) = compare(&look.found, config);
-    let approvals = open_approvals(&look.found).await;
     if order.json {
-        let waiting = approvals.as_deref().ok();
-        output.json(&as_json(&look, config, &differing, waiting))?;
+        output.json(&as_json(&look, config, &differing))?;
     } else {
         let facts = Facts {
             look: &look,
             home: &config.home,
             differing: &differing,
-            approvals: approvals.as_ref().map_or(0, Vec::len),
             now: Clock::system().unix_seconds(),
         };
         for line in text(&facts) {
@@ -71,23 +65,7 @@ pub(crate) async fn run(
             "harness: this shell's settings are not compared: {problem}"
         ));
     }
-    if let Err(error) = &approvals {
-        output.note(&format!(
-            "harness: the approvals that wait are not known: {error}"
-        ));
-    }
     Ok(look.found.exit_code())
-}
-
-/// The approvals that wait for an answer in any conversation of a service that answers.
-async fn open_approvals(found: &Found) -> Result<Vec<OpenApproval>, RequestError> {
-    match found {
-        Found::Answers(connection) => {
-            let Approvals { approvals } = connection.ask(&routes::all_approvals()).await?;
-            Ok(approvals)
-        }
-        Found::Other(_) | Found::Older(_) | Found::Unhealthy(_) | Found::Nothing => Ok(Vec::new()),
-    }
 }
 
 /// Where the service and this shell differ, or why that is not known.
@@ -101,23 +79,8 @@ fn compare(found: &Found, config: &ClientConfig) -> (Vec<Difference>, Option<Str
     }
 }
 
-fn as_json(
-    look: &Look,
-    config: &ClientConfig,
-    differing: &[Difference],
-    approvals: Option<&[OpenApproval]>,
-) -> Value {
+fn as_json(look: &Look, config: &ClientConfig, differing: &[Difference]) -> Value {
     let Look { file, found } = look;
-    let waiting = |open: &OpenApproval| {
-        let OpenApproval {
-            conversation,
-            approval,
-        } = open;
-        json!({
-            "conversation": conversation, "id": approval.id, "tool": approval.tool, "digest": approval.digest,
-        })
-    };
-    let waiting = approvals.map(|open| open.iter().map(waiting).collect::<Vec<_>>());
     json!({
         "state": found.word(),
         "reason": found.reason(),
@@ -128,6 +91,5 @@ fn as_json(
             "address": file.address, "pid": file.pid, "version": file.version,
         })),
         "differences": differing,
-        "approvals": waiting,
     })
 }

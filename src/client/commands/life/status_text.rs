@@ -17,8 +17,6 @@ pub(crate) struct Facts<'a> {
     pub(crate) home: &'a Path,
     /// Where the service differs from this shell.
     pub(crate) differing: &'a [Difference],
-    /// Number of approvals that wait in all conversations.
-    pub(crate) approvals: usize,
     /// The time, in Unix seconds.
     pub(crate) now: u64,
 }
@@ -43,9 +41,6 @@ pub(crate) fn text(facts: &Facts<'_>) -> Vec<String> {
             say("service", service(found, info, facts.now));
             for (name, value) in of_info(info) {
                 say(name, value);
-            }
-            if let Some(waiting) = approvals(facts.approvals) {
-                say("approvals", waiting);
             }
         }
         (found, None) => {
@@ -72,16 +67,6 @@ fn service(found: &Found, info: &ServiceInfo, now: u64) -> String {
     match found.reason() {
         Some(reason) => reason,
         None => format!("runs for {}", age(now.saturating_sub(info.started_at))),
-    }
-}
-
-fn approvals(count: usize) -> Option<String> {
-    match count {
-        0 => None,
-        1 => Some("1 waits for an answer: harness approvals --all".to_owned()),
-        count => Some(format!(
-            "{count} wait for an answer: harness approvals --all"
-        )),
     }
 }
 
@@ -180,7 +165,6 @@ mod tests {
                 service: said("m"),
                 shell: said("n"),
             }],
-            approvals: 2,
             now: 160,
         });
         let reason = format!(
@@ -200,7 +184,6 @@ mod tests {
                 "runs      1",
                 "sandbox   none: commands do what you may; harness doctor --sandbox",
                 "log       /h/logs/serve.log",
-                "approvals 2 wait for an answer: harness approvals --all",
                 "state     /h",
                 "differs   model: m in the running service, n in this shell",
             ]
