@@ -28,7 +28,7 @@ pub struct FileChange {
     pub added: u64,
     /// How many lines are gone.
     pub removed: u64,
-    /// The unified diff, as far as it is shown: whole lines of at most 64 KiB.
+    /// The unified diff, at most 64 KiB of it. In a longer one, long lines are shortened around what differs.
     pub diff: String,
     /// Whether the diff goes on.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

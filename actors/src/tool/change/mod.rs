@@ -7,6 +7,7 @@ mod diff;
 mod folders;
 mod in_place;
 mod line_ends;
+mod long_lines;
 mod matching;
 mod near;
 mod place;
