@@ -1,4 +1,4 @@
-//! Characters that a reader does not see as they are: the one list, for the service and for every client.
+//! Hidden characters: the one list, for the service and for every client.
 
 use std::fmt;
 
@@ -45,7 +45,7 @@ impl HiddenClass {
     }
 }
 
-/// The class of a character that a reader does not see as it is. `None` for all others, the line feed and the tab.
+/// The class of a hidden character. `None` for all others, the line feed and the tab.
 #[must_use]
 pub fn class(c: char) -> Option<HiddenClass> {
     use HiddenClass as Class;
@@ -90,7 +90,7 @@ pub fn class(c: char) -> Option<HiddenClass> {
     })
 }
 
-/// True for a character that a reader does not see as it is.
+/// True for a character that a reader does not recognize by sight.
 #[must_use]
 pub fn is_hidden(c: char) -> bool {
     class(c).is_some()

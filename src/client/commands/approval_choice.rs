@@ -13,7 +13,7 @@ const ALL_DIGITS: usize = 64;
 
 /// An approval as a command line names it.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Wanted<'w> {
+pub(super) struct WantedApproval<'w> {
     /// Its number.
     pub(super) id: u64,
     /// The beginning of the digest of what the operator saw.
@@ -56,10 +56,10 @@ fn places(open: &[OpenApproval]) -> String {
 /// # Errors
 /// If what waits is not what the operator saw, or several may be meant.
 pub(super) fn choose(
-    wanted: Wanted<'_>,
+    wanted: WantedApproval<'_>,
     open: Vec<OpenApproval>,
 ) -> Result<Option<OpenApproval>, ChoiceError> {
-    let Wanted { id, digest, folder } = wanted;
+    let WantedApproval { id, digest, folder } = wanted;
     let mut open: Vec<_> = open.into_iter().filter(|it| it.approval.id == id).collect();
     if open.is_empty() {
         return Ok(None);
@@ -133,7 +133,7 @@ mod tests {
         (id, digest, folder): (u64, Option<&str>, Option<&str>),
         open: &[OpenApproval],
     ) -> Result<Option<String>, String> {
-        let wanted = Wanted { id, digest, folder };
+        let wanted = WantedApproval { id, digest, folder };
         let chosen = choose(wanted, open.to_vec());
         let chosen = chosen.map(|open| open.map(|open| open.conversation));
         chosen.map_err(|error| error.to_string())

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::client::api::connection::Connection;
 use crate::client::api::routes;
 use crate::client::commands::approval_choice::{
-    ChoiceError, Wanted, choose, command_line, parse_digest, short_digest,
+    ChoiceError, WantedApproval, choose, command_line, parse_digest, short_digest,
 };
 use crate::client::commands::asks::judged;
 use crate::client::commands::common::{self, Changing, Common};
@@ -157,7 +157,7 @@ pub(super) async fn approve(
         by: approve.changing.caller.name(),
         key: None,
     };
-    let named = Named {
+    let named = NamedApproval {
         id,
         digest,
         verb: "approve",
@@ -184,7 +184,7 @@ pub(super) async fn deny(
         by: deny.changing.caller.name(),
         key: None,
     };
-    let named = Named {
+    let named = NamedApproval {
         id,
         digest,
         verb: "deny",
@@ -193,7 +193,7 @@ pub(super) async fn deny(
 }
 
 /// An approval as the command line names it.
-struct Named<'n> {
+struct NamedApproval<'n> {
     id: u64,
     digest: Option<&'n str>,
     /// The command that answers it.
@@ -202,7 +202,7 @@ struct Named<'n> {
 
 /// Answers the approval that is meant, and prints which one that was.
 async fn give(
-    named: Named<'_>,
+    named: NamedApproval<'_>,
     common: &Common,
     order: AnswerOrder,
     service: &Connection,
@@ -229,17 +229,17 @@ async fn give(
 
 /// The open approval that is meant: in the named conversation, or by its number in the whole service.
 async fn chosen(
-    named: &Named<'_>,
+    named: &NamedApproval<'_>,
     common: &Common,
     service: &Connection,
 ) -> Result<Result<Option<OpenApproval>, ChoiceError>, CommandError> {
-    let &Named { id, digest, .. } = named;
+    let &NamedApproval { id, digest, .. } = named;
     let (route, folder) = match common.which.named() {
         Some(_) => (routes::approvals(&common.which.find(service).await?), None),
         None => (routes::all_approvals(), folder::here_if_known(service)?),
     };
     let waiting: Waiting = service.ask(&route).await?;
-    let wanted = Wanted {
+    let wanted = WantedApproval {
         id,
         digest,
         folder: folder.as_deref(),
@@ -273,11 +273,11 @@ fn whole_lines(Waiting { approvals }: Waiting) -> Vec<String> {
     if approvals.is_empty() {
         return vec!["nothing waits for an answer".to_owned()];
     }
-    approvals.iter().flat_map(whole).collect()
+    approvals.iter().flat_map(approval_lines).collect()
 }
 
 /// An approval with its diff or command, and the command line that allows it.
-fn whole(open: &OpenApproval) -> Vec<String> {
+fn approval_lines(open: &OpenApproval) -> Vec<String> {
     let OpenApproval {
         conversation,
         approval,

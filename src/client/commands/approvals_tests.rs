@@ -16,7 +16,7 @@ fn open(conversation: &str, folder: &str) -> Value {
 fn what_waits_is_shown_with_its_digest_and_the_command_line_that_allows_it() {
     let open: OpenApproval = serde_json::from_value(open("a", "/w")).unwrap();
     assert_eq!(
-        whole(&open)[1..],
+        approval_lines(&open)[1..],
         [
             "  g\\u{200b}it push",
             "  digest 0123456789ab: harness approve 1 -c a --digest 0123456789ab"

@@ -50,7 +50,7 @@ impl Diff {
         self
     }
 
-    /// What an operator has to know of a diff that is not shown as it is.
+    /// The remark for the operator about a diff that is cut or shortened.
     pub(in crate::tool) fn remark(&self) -> Option<&'static str> {
         match self {
             Self { is_cut: true, .. } => {

@@ -40,7 +40,7 @@ pub(super) fn shortened(diff: &str) -> String {
     short
 }
 
-/// Appends the lines that are gone and those in their place, and empties both lists.
+/// Appends the removed lines and the added ones, and empties both lists.
 fn flush(gone: &mut Vec<&str>, new: &mut Vec<&str>, short: &mut String) {
     let mut after = Vec::with_capacity(new.len());
     for (at, old) in gone.iter().enumerate() {
@@ -177,11 +177,11 @@ fn starts(pieces: &[&str]) -> Vec<usize> {
     starts
 }
 
-type Edit = (Range<usize>, Range<usize>);
+type LineEdit = (Range<usize>, Range<usize>);
 
 /// The least edits that make of one list the other (Myers). `None` if there are too many.
-fn edits(old: &[&str], new: &[&str]) -> Option<Vec<Edit>> {
-    let mut search = Search {
+fn edits(old: &[&str], new: &[&str]) -> Option<Vec<LineEdit>> {
+    let mut search = EditSearch {
         old,
         new,
         furthest: vec![None; 2 * MAX_EDITS + 3],
@@ -214,14 +214,14 @@ fn edits(old: &[&str], new: &[&str]) -> Option<Vec<Edit>> {
     None
 }
 
-struct Search<'p> {
+struct EditSearch<'p> {
     old: &'p [&'p str],
     new: &'p [&'p str],
     /// The furthest place in `old` that was reached on each diagonal.
     furthest: Vec<Option<usize>>,
 }
 
-impl Search<'_> {
+impl EditSearch<'_> {
     /// The place on a diagonal that one more edit reaches, and whether that edit takes a piece of `new`.
     fn step(
         &self,
@@ -246,8 +246,8 @@ impl Search<'_> {
     }
 
     /// The edits of the way that ended on this diagonal at the ends of both lists.
-    fn back(&self, trace: &[Vec<Option<usize>>], mut diagonal: usize) -> Vec<Edit> {
-        let mut found: Vec<Edit> = Vec::new();
+    fn back(&self, trace: &[Vec<Option<usize>>], mut diagonal: usize) -> Vec<LineEdit> {
+        let mut found: Vec<LineEdit> = Vec::new();
         for depth in (1..trace.len()).rev() {
             let Some((x, y, is_down)) = self.step(&trace[depth], diagonal, depth) else {
                 break;
