@@ -1,13 +1,20 @@
 //! Foreign text made fit to be shown: nothing in it can steer the terminal or forge a line.
 
-/// The text on one line, with its control characters and direction marks made visible.
+use harness_protocol::hidden;
+
+/// The text on one line, with its control characters, direction marks and invisible characters made visible.
 pub(crate) fn line(text: &str) -> String {
-    escaped(text, "")
+    escaped(text, misleads)
 }
 
-/// The text with its lines and tabs; other control characters are made visible.
+/// The text with its lines and tabs; other misleading characters are made visible.
 pub(crate) fn text(text: &str) -> String {
-    escaped(text, "\n\t")
+    escaped(text, hidden::misleads)
+}
+
+/// A line that a person judges: every hidden character is made visible, and a tab stays.
+pub(crate) fn judged(text: &str) -> String {
+    escaped(text, |c| c == '\n' || hidden::is_hidden(c))
 }
 
 /// The text on one line of at most `max` characters, with a mark where it was cut.
@@ -29,7 +36,7 @@ pub(crate) fn json(value: &impl serde::Serialize) -> serde_json::Result<String> 
     let mut shown = String::with_capacity(text.len());
     // What is hidden stands inside strings only, where an escape says the same.
     for c in text.chars() {
-        if is_hidden(c) {
+        if misleads(c) {
             let mut units = [0; 2];
             for unit in c.encode_utf16(&mut units) {
                 shown += &format!("\\u{unit:04x}");
@@ -41,20 +48,19 @@ pub(crate) fn json(value: &impl serde::Serialize) -> serde_json::Result<String> 
     Ok(shown)
 }
 
-fn escaped(text: &str, kept: &str) -> String {
+fn escaped(text: &str, is_escaped: impl Fn(char) -> bool) -> String {
     text.chars()
         .flat_map(|c| {
-            let hidden = (is_hidden(c) && !kept.contains(c)).then(|| c.escape_default());
+            let hidden = is_escaped(c).then(|| c.escape_default());
             let shown = hidden.is_none().then_some(c);
             hidden.into_iter().flatten().chain(shown)
         })
         .collect()
 }
 
-/// Whether a character is acted upon and not shown.
-fn is_hidden(c: char) -> bool {
-    let is_mark = matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{2028}' | '\u{2029}');
-    c.is_control() || is_mark
+/// True for a character that steers a terminal or misleads a reader within a line.
+fn misleads(c: char) -> bool {
+    matches!(c, '\n' | '\t') || hidden::misleads(c)
 }
 
 #[cfg(test)]
@@ -74,6 +80,20 @@ mod tests {
         assert_eq!(short("abcd", 3), "ab…");
     }
 
+    /// Spec: [APPR-590]
+    #[test]
+    fn invisible_characters_are_seen_and_in_what_is_judged_all_hidden_ones() {
+        let foreign = "g\u{200b}it\u{ad} \u{2060}a\u{e0041}👩\u{200d}👧\u{a0}\tb\n";
+        assert_eq!(
+            line(foreign),
+            "g\\u{200b}it\\u{ad} \\u{2060}a\\u{e0041}👩\u{200d}👧\u{a0}\\tb\\n"
+        );
+        assert_eq!(
+            judged(foreign),
+            "g\\u{200b}it\\u{ad} \\u{2060}a\\u{e0041}👩\\u{200d}👧\\u{a0}\tb\\n"
+        );
+    }
+
     /// Spec: [SEC-09]
     #[test]
     fn a_record_of_the_log_stays_on_its_line_and_off_the_terminal() {
@@ -87,7 +107,7 @@ mod tests {
     #[test]
     fn json_keeps_its_meaning_and_steers_no_terminal() {
         let shown = json(&FOREIGN).unwrap();
-        assert!(!shown.chars().any(is_hidden), "{shown}");
+        assert!(!shown.chars().any(misleads), "{shown}");
         assert_eq!(serde_json::from_str::<String>(&shown).unwrap(), FOREIGN);
     }
 }

@@ -138,6 +138,15 @@ pub struct Approvals {
 pub struct OpenApproval {
     /// The conversation.
     pub conversation: String,
+    /// The title of the conversation. `None` from a service that does not send it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// The folder of the conversation, absolute. `None` from a service that does not send it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workspace: Option<String>,
+    /// The time of the conversation's last record, in Unix seconds. `None` from a service that does not send it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub active_at: Option<u64>,
     /// The approval.
     #[serde(flatten)]
     pub approval: Approval,

@@ -28,7 +28,7 @@ pub struct FileChange {
     pub added: u64,
     /// Number of removed lines.
     pub removed: u64,
-    /// The unified diff, cut to whole lines of at most 64 KiB.
+    /// The unified diff, at most 64 KiB of it. In a longer one, long lines are shortened around what differs.
     pub diff: String,
     /// True if `diff` is only the beginning of the diff.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

@@ -11,6 +11,7 @@ mod event;
 mod extent;
 mod files;
 mod guidance;
+pub mod hidden;
 mod job;
 mod models;
 mod order;

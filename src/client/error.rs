@@ -101,6 +101,13 @@ pub(super) enum CommandError {
         /// The name.
         name: String,
     },
+    /// The operator saw something else than what waits now.
+    #[display("approval {id} was changed; look again: harness approvals")]
+    #[from(skip)]
+    ChangedApproval {
+        /// The number of the approval.
+        id: u64,
+    },
     /// The person who was asked said no.
     #[display("{id} stays as it is")]
     #[from(skip)]
@@ -150,6 +157,7 @@ impl CommandError {
             | Self::Busy { .. }
             | Self::Kept { .. }
             | Self::NoConversation { .. }
+            | Self::ChangedApproval { .. }
             | Self::Output(_)
             | Self::System { .. }
             | Self::Contradiction { .. } => 1,

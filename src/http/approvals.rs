@@ -2,34 +2,29 @@
 
 use actix_web::{HttpRequest, HttpResponse, web};
 use harness_actors::conversation::messages::{AnswerApproval, AnswerError, GetOverview};
-use harness_protocol::{AnswerOrder, Answered, Approval, Approvals, OpenApproval, Scope, Verdict};
+use harness_protocol::{AnswerOrder, Answered, Approvals, Scope, Verdict};
 
 use super::ask::{Late, Name, ask_conversation, order_to, refuse_read, refuse_submit};
 use super::guard::require_token;
 use super::problem::{Answer, Kind, Refusal};
 use super::said::name_of;
 use super::shared::Shared;
+use super::summary::open_approval;
 use super::waiting::waiting;
 use super::{body, rules, workspace};
 
 /// The open approvals of all conversations, the oldest first.
 pub(super) async fn all(shared: web::Data<Shared>) -> Answer {
-    let open = |(conversation, _, approval): (String, _, Box<Approval>)| OpenApproval {
-        conversation,
-        approval: *approval,
-    };
-    let approvals = waiting(&shared).await?.into_iter().map(open).collect();
+    let waiting = waiting(&shared).await?.into_iter();
+    let approvals = waiting.map(|(_, open)| open).collect();
     Ok(HttpResponse::Ok().json(Approvals { approvals }))
 }
 
 /// The open approvals of a conversation.
 pub(super) async fn list(id: Name, shared: web::Data<Shared>) -> Answer {
-    let (_, overview) = ask_conversation(&shared, &id, GetOverview).await?;
+    let (conversation, overview) = ask_conversation(&shared, &id, GetOverview).await?;
     let overview = overview.map_err(|error| refuse_read(&error))?;
-    let open = overview.approval.map(|approval| OpenApproval {
-        conversation: id.to_string(),
-        approval: *approval,
-    });
+    let open = open_approval(&shared, &conversation.journal.header(), &overview);
     let approvals = open.into_iter().collect();
     Ok(HttpResponse::Ok().json(Approvals { approvals }))
 }

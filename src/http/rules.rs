@@ -195,9 +195,9 @@ async fn change_folder(
         Unchanged::Refused(refused) => refuse(refused),
         Unchanged::NotKept(error) => Kind::NotKept.refuse(error.to_string()),
     })?;
-    for (id, header, _) in waiting(shared).await? {
+    for (header, open) in waiting(shared).await? {
         if workspace::of(shared, &header) == folder {
-            order_to(shared, &id, RulesChanged, Late::Nothing).await?;
+            order_to(shared, &open.conversation, RulesChanged, Late::Nothing).await?;
         }
     }
     Ok(())

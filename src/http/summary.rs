@@ -4,7 +4,7 @@ use harness_actors::conversation::messages::{GetOverview, Overview};
 use harness_actors::conversation::usage;
 use harness_actors::directory::Conversation;
 use harness_actors::journal::Header;
-use harness_protocol::{ConversationState, Summary};
+use harness_protocol::{ConversationState, OpenApproval, Summary};
 
 use super::ask::{Late, ask_late, refuse_read};
 use super::problem::Refusal;
@@ -28,7 +28,7 @@ pub(super) fn summary(shared: &Shared, header: &Header, overview: &Overview) -> 
     let totals = &overview.totals;
     Summary {
         id: header.conversation.to_string(),
-        title: totals.title.clone().or_else(|| header.title.clone()),
+        title: title(header, overview),
         workspace: Some(workspace::of(shared, header).display().to_string()),
         state,
         run_id: overview.run.map(|run| run.0),
@@ -41,4 +41,25 @@ pub(super) fn summary(shared: &Shared, header: &Header, overview: &Overview) -> 
         jobs: shared.jobs.running(&header.conversation).len() as u64,
         error: None,
     }
+}
+
+/// The approval that waits in a conversation, with what tells the conversation from others.
+pub(super) fn open_approval(
+    shared: &Shared,
+    header: &Header,
+    overview: &Overview,
+) -> Option<OpenApproval> {
+    let approval = overview.approval.as_deref()?;
+    Some(OpenApproval {
+        conversation: header.conversation.to_string(),
+        title: title(header, overview),
+        workspace: Some(workspace::of(shared, header).display().to_string()),
+        active_at: Some(overview.active_at.max(header.created_at) / 1000),
+        approval: approval.clone(),
+    })
+}
+
+fn title(header: &Header, overview: &Overview) -> Option<String> {
+    let changed = overview.totals.title.clone();
+    changed.or_else(|| header.title.clone())
 }

@@ -2,11 +2,12 @@
 
 use harness_actors::directory::messages::ListConversations;
 use harness_actors::journal::Header;
-use harness_protocol::Approval;
+use harness_protocol::OpenApproval;
 
 use super::ask::{ask, refuse_read};
 use super::problem::Refusal;
 use super::shared::Shared;
+use super::summary::open_approval;
 
 /// Number of conversations that are read at a time.
 const PAGE: usize = 200;
@@ -15,9 +16,7 @@ const PAGE: usize = 200;
 ///
 /// # Errors
 /// The answer, if the conversations cannot be listed.
-pub(super) async fn waiting(
-    shared: &Shared,
-) -> Result<Vec<(String, Header, Box<Approval>)>, Refusal> {
+pub(super) async fn waiting(shared: &Shared) -> Result<Vec<(Header, OpenApproval)>, Refusal> {
     let mut waiting = Vec::new();
     let mut after = None;
     loop {
@@ -33,9 +32,9 @@ pub(super) async fn waiting(
         for row in rows {
             // The list of conversations reports one that cannot be read.
             if let Ok((header, overview)) = row.found
-                && let Some(approval) = overview.approval
+                && let Some(open) = open_approval(shared, &header, &overview)
             {
-                waiting.push((row.listed.id, header, approval));
+                waiting.push((header, open));
             }
         }
         if is_last {

@@ -10,6 +10,7 @@
 
 mod alone;
 mod approvals;
+mod approvals_shown;
 mod attach;
 mod attachments;
 mod bash;

@@ -4,6 +4,7 @@
 //! not taken, and only costs an approval.
 
 use derive_more::Display;
+use harness_protocol::hidden;
 
 use super::programs;
 
@@ -108,44 +109,6 @@ pub(super) fn check_words(words: &[&str], is_first: bool) -> Result<(), Complex>
     complex.map_or(Ok(()), |reason| Err(Complex(reason)))
 }
 
-/// Whether a character is not shown as it is: it has no width, looks like a blank, or changes the order
-/// or the meaning of others.
-pub(super) fn is_hidden(c: char) -> bool {
-    match c {
-        '\n' | '\t' | ' '..='~' => false,
-        _ if c.is_control() || c.is_whitespace() => true,
-        '\u{ad}'
-        | '\u{34f}'
-        | '\u{600}'..='\u{605}'
-        | '\u{61c}'
-        | '\u{6dd}'
-        | '\u{70f}'
-        | '\u{890}'..='\u{891}'
-        | '\u{8e2}'
-        | '\u{115f}'..='\u{1160}'
-        | '\u{17b4}'..='\u{17b5}'
-        | '\u{180b}'..='\u{180f}'
-        | '\u{200b}'..='\u{200f}'
-        | '\u{2028}'..='\u{202e}'
-        | '\u{2060}'..='\u{206f}'
-        | '\u{2800}'
-        | '\u{3164}'
-        | '\u{e000}'..='\u{f8ff}'
-        | '\u{fdd0}'..='\u{fdef}'
-        | '\u{fe00}'..='\u{fe0f}'
-        | '\u{feff}'
-        | '\u{ffa0}'
-        | '\u{fff0}'..='\u{ffff}'
-        | '\u{110bd}'
-        | '\u{110cd}'
-        | '\u{13430}'..='\u{1343f}'
-        | '\u{1bca0}'..='\u{1bca3}'
-        | '\u{1d173}'..='\u{1d17a}'
-        | '\u{e0000}'..='\u{10ffff}' => true,
-        _ => false,
-    }
-}
-
 /// A word, without its quotes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Word {
@@ -190,7 +153,7 @@ impl<'l> Lexer<'l> {
     }
 
     fn run(mut self) -> Result<Vec<Vec<Word>>, Complex> {
-        if self.rest.as_str().chars().any(is_hidden) {
+        if self.rest.as_str().chars().any(hidden::is_hidden) {
             return Err(Complex("a hidden character"));
         }
         while let Some(c) = self.rest.next() {

@@ -1,8 +1,8 @@
 //! A pattern for commands: its words, and how far a command that it covers may reach.
 
-use harness_protocol::{Access, CommandPlan};
+use harness_protocol::{Access, CommandPlan, hidden};
 
-use super::command_line::{self, Complex, Parts, Word, is_hidden};
+use super::command_line::{self, Complex, Parts, Word};
 use super::glob::{self, Glob};
 use super::{loose, programs};
 
@@ -228,7 +228,7 @@ fn globs(word: &Word) -> Vec<Glob> {
 
 /// The pattern that covers a command of exactly these words; none if one of them cannot be shown in a line.
 pub(super) fn exact(words: &[String]) -> Option<String> {
-    let is_shown = |word: &String| !word.chars().any(|c| is_hidden(c) || c.is_control());
+    let is_shown = |word: &String| !word.chars().any(|c| hidden::is_hidden(c) || c.is_control());
     let quoted: Vec<String> = words.iter().map(|word| quote(word)).collect();
     words.iter().all(is_shown).then(|| quoted.join(" "))
 }

@@ -1,6 +1,6 @@
 //! The decision about a command that a tool is about to run.
 
-use harness_protocol::{Access, ApprovalMode, CommandPlan, RuleAction};
+use harness_protocol::{Access, ApprovalMode, CommandPlan, RuleAction, hidden};
 
 use super::command_line::{self, Complex, Parts};
 use super::command_pattern::Reach;
@@ -34,6 +34,14 @@ impl<'a> Line<'a> {
     fn is_held(&self) -> bool {
         self.plan.contained && !self.plan.answers_itself && self.reach == Reach::Near
     }
+
+    /// The reason of an approval with the first hidden character of the command.
+    fn with_hidden(&self, because: String) -> String {
+        match hidden::first(&self.plan.command) {
+            Some(found) => format!("{because}; hidden: {found}"),
+            None => because,
+        }
+    }
 }
 
 impl Policy<'_> {
@@ -57,7 +65,7 @@ impl Policy<'_> {
                 return refuse(&format!("the mode is locked, and {because}"));
             }
             return Decision::Ask {
-                because,
+                because: line.with_hidden(because),
                 rule: None,
             };
         }
@@ -71,7 +79,7 @@ impl Policy<'_> {
             | ApprovalMode::Ask
             | ApprovalMode::Edits
             | ApprovalMode::Sandbox => Decision::Ask {
-                because: self.because(&line),
+                because: line.with_hidden(self.because(&line)),
                 rule: self.offered(tool, &line),
             },
         }

@@ -1,8 +1,9 @@
 //! The behaviour of a command when a tool of its run waits for an operator's answer.
 
 use clap::ValueEnum;
-use harness_protocol::{AnswerOrder, Approval, Scope, Verdict, words};
+use harness_protocol::{AnswerOrder, Approval, Scope, Subject, Verdict, words};
 
+use crate::client::commands::approval_choice::command_line;
 use crate::visible;
 
 /// The flag `--asks`.
@@ -43,14 +44,26 @@ pub(super) fn told(conversation: &str, approval: &Approval) -> Vec<String> {
     } = approval;
     let head = format!(
         "? {id} {tool}: {} ({})",
-        visible::line(&words::subject(subject)),
-        approval.because
+        visible::judged(&words::subject(subject)),
+        visible::line(&approval.because)
     );
-    let body = subject.body().split_terminator('\n');
     let answers = format!(
-        "harness: waits for an answer: harness approve {id} -c {conversation}, \
-         or harness deny {id} -c {conversation}"
+        "harness: waits for an answer: {}, or harness deny {id} -c {conversation}",
+        command_line("approve", conversation, approval)
     );
-    let body = body.map(|line| format!("  {}", visible::line(line)));
+    let body = judged(subject);
     [head].into_iter().chain(body).chain([answers]).collect()
+}
+
+/// The lines that an operator judges: the diff or the command, with what is to be known of it.
+pub(super) fn judged(subject: &Subject) -> Vec<String> {
+    let body = subject.body().split_terminator('\n');
+    let mut lines: Vec<String> = body
+        .map(|line| format!("  {}", visible::judged(line)))
+        .collect();
+    if let Some(change) = subject.change() {
+        let notes = change.notes.iter();
+        lines.extend(notes.map(|note| format!("  note: {}", visible::line(note))));
+    }
+    lines
 }

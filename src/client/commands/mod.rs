@@ -1,5 +1,6 @@
 //! The commands, a file each: what the command line asks of the service, and how it ends.
 
+mod approval_choice;
 mod approvals;
 mod asks;
 mod attach;

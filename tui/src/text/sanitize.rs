@@ -4,6 +4,8 @@
 
 use std::borrow::Cow;
 
+use harness_protocol::hidden::{self, HiddenClass};
+
 /// Control characters that are not part of an escape sequence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Hidden {
@@ -22,8 +24,11 @@ pub(crate) fn sanitize(text: &str, hidden: Hidden) -> String {
     let mut out = Output::new(text.len());
     let mut rest = text;
     loop {
-        let clean = rest.find(is_special).unwrap_or(rest.len());
-        let (shown, after) = rest.split_at(clean);
+        let clean = match hidden {
+            Hidden::Dropped => rest.find(is_special),
+            Hidden::Pictured => rest.find(is_hidden),
+        };
+        let (shown, after) = rest.split_at(clean.unwrap_or(rest.len()));
         out.text.push_str(shown);
         let Some((special, after)) = first(after) else {
             return out.text;
@@ -76,53 +81,16 @@ pub(crate) fn one_line(text: &str) -> String {
     }
 }
 
-/// True if a character is not shown unchanged.
+/// True if a character is not shown unchanged in texts and results.
 pub(crate) fn is_special(character: char) -> bool {
-    match character {
-        ' '..='~' | '\n' => false,
-        '\0'..='\u{9f}' => true,
-        _ => is_invisible(character) || is_direction(character) || is_joiner(character),
-    }
+    character == '\t'
+        || hidden::class(character)
+            .is_some_and(|class| class.misleads() || class == HiddenClass::Joiner)
 }
 
-/// Characters that change the order in which others are shown, or break a line where none is.
-fn is_direction(character: char) -> bool {
-    matches!(
-        character,
-        '\u{61c}'
-            | '\u{200e}'
-            | '\u{200f}'
-            | '\u{2028}'..='\u{202e}'
-            | '\u{2066}'..='\u{2069}'
-    )
-}
-
-/// Characters without width behind which text can be hidden.
-fn is_invisible(character: char) -> bool {
-    matches!(
-        character,
-        '\u{ad}'
-            | '\u{34f}'
-            | '\u{115f}'..='\u{1160}'
-            | '\u{17b4}'..='\u{17b5}'
-            | '\u{180b}'..='\u{180f}'
-            | '\u{200b}'
-            | '\u{2060}'..='\u{2065}'
-            | '\u{206a}'..='\u{206f}'
-            | '\u{3164}'
-            | '\u{fe00}'..='\u{fe0d}'
-            | '\u{feff}'
-            | '\u{ffa0}'
-            | '\u{fff0}'..='\u{fffb}'
-            | '\u{1bca0}'..='\u{1bca3}'
-            | '\u{1d173}'..='\u{1d17a}'
-            | '\u{e0000}'..='\u{e0fff}'
-    )
-}
-
-/// Characters without width that some scripts and emoji need.
-fn is_joiner(character: char) -> bool {
-    matches!(character, '\u{200c}' | '\u{200d}')
+/// True if a character is not shown unchanged in what a tool was asked.
+fn is_hidden(character: char) -> bool {
+    character == '\t' || hidden::is_hidden(character)
 }
 
 /// True if an emoji that ends in this character can come before a joiner.
@@ -165,7 +133,7 @@ impl Output {
             // Alone it is the line break of old; in results it was resolved before.
             '\r' => self.text.push('\n'),
             '\u{200c}' | '\u{200d}' if self.needs_joiner(special, after) => self.text.push(special),
-            _ if is_direction(special) => self.code(special),
+            _ if hidden::class(special) == Some(HiddenClass::Direction) => self.code(special),
             _ => {}
         }
         after
@@ -179,6 +147,7 @@ impl Output {
             '\0'..='\u{1f}' => self.text.extend(char::from_u32(0x2400 + special as u32)),
             '\u{7f}' => self.text.push('␡'),
             '\u{200d}' if self.needs_joiner(special, after) => self.text.push(special),
+            '\u{fe0f}' if self.text.ends_with(is_emoji) => self.text.push(special),
             _ => self.code(special),
         }
         after

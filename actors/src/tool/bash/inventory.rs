@@ -333,7 +333,7 @@ impl Naming<'_> {
             mode: mode.filter(|_| action == ChangeAction::Removed),
             added: diff.added,
             removed: diff.removed,
-            diff: self.context.redaction.apply(diff.text),
+            diff: diff.text,
             diff_cut: diff.is_cut,
             place: place_of(&self.inventory.workspace, path),
             folders: self.folders(path, action),
@@ -381,7 +381,7 @@ impl Naming<'_> {
         let (Some(before), Some(after)) = (before.filter(is_text), after.filter(is_text)) else {
             return Diff::default();
         };
-        let diff = diff(before, after).cut(self.diffs);
+        let diff = diff(before, after, &self.context.redaction).cut(self.diffs);
         self.diffs -= diff.text.len();
         diff
     }

@@ -9,6 +9,7 @@ mod folders;
 mod in_place;
 mod keep;
 mod line_ends;
+mod long_lines;
 mod matching;
 mod near;
 mod place;

@@ -1,8 +1,9 @@
 //! A change as a plan: what it would do, and what does it.
 
+use std::collections::HashSet;
 use std::path::Path;
 
-use harness_protocol::{ChangeAction, Extent, FileChange, Subject};
+use harness_protocol::{ChangeAction, Extent, FileChange, Subject, hidden};
 
 use super::diff::diff;
 use super::folders::in_new_folders;
@@ -39,8 +40,10 @@ pub(in crate::tool) fn planned(
         notes.push(format!("makes the folder {}", folder.display()));
     }
     let before = known.as_ref().map_or(&[][..], |known| &known.bytes);
-    let diff = diff(before, &content);
-    let change = FileChange {
+    let diff = diff(before, &content, &context.redaction);
+    let remark = diff.remark();
+    notes.extend(new_hidden(before, &content));
+    let mut change = FileChange {
         path: found.path.to_string_lossy().into_owned(),
         asked: found
             .asked
@@ -56,7 +59,7 @@ pub(in crate::tool) fn planned(
         mode: None,
         added: diff.added,
         removed: diff.removed,
-        diff: context.redaction.apply(diff.text),
+        diff: diff.text,
         diff_cut: diff.is_cut,
         place: found.place,
         folders: found
@@ -66,7 +69,9 @@ pub(in crate::tool) fn planned(
             .collect(),
         notes,
     };
+    // The model wrote the change and needs no remark about its diff.
     let (told, context) = (change.clone(), context.clone());
+    change.notes.extend(remark.map(str::to_owned));
     let effect = async move {
         let work = move || carry_out(&found, known.as_ref(), &content, told, &context);
         let worked = blocking(work).await;
@@ -74,6 +79,28 @@ pub(in crate::tool) fn planned(
             .map_err(|error| EffectError::Failed(ToolError(format!("changing failed: {error}"))))?
     };
     Ok(Planned::new(Subject::Change(change), effect))
+}
+
+/// A note about the first misleading character in a line that the file did not have.
+fn new_hidden(before: &[u8], after: &[u8]) -> Option<String> {
+    // A carriage return is a line end of other systems.
+    let misleads = |c: char| c != '\r' && hidden::misleads(c);
+    let before = String::from_utf8_lossy(before);
+    let after = String::from_utf8_lossy(after);
+    let (before, after) = (without_mark(&before), without_mark(&after));
+    if !after.contains(misleads) {
+        return None;
+    }
+    let known: HashSet<&str> = before.split('\n').collect();
+    let lines = after.split('\n').zip(1..);
+    let mut new = lines.filter(|(text, _)| !known.contains(text));
+    let found = new.find_map(|(text, line)| hidden::first_in_line(text, line, misleads))?;
+    Some(format!("a new line has a hidden character: {found}"))
+}
+
+/// A text without the byte order mark that it may begin with.
+fn without_mark(text: &str) -> &str {
+    text.strip_prefix('\u{feff}').unwrap_or(text)
 }
 
 /// Makes the change. Blocks.
@@ -124,4 +151,28 @@ fn keep(known: Option<&Known>, context: &ToolContext) -> Option<String> {
         known.path.display()
     );
     Some("it cannot be taken back: its content from before was not kept".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Spec: [APPR-591]
+    #[test]
+    fn a_new_line_with_a_hidden_character_is_noted_and_an_old_one_is_not() {
+        let note = |before: &str, after: &str| new_hidden(before.as_bytes(), after.as_bytes());
+        assert_eq!(
+            note("a\nb\u{200b}\n", "a\nb\u{200b}\nif x\u{202e} {\n").as_deref(),
+            Some(
+                "a new line has a hidden character: U+202E RIGHT-TO-LEFT OVERRIDE in line 3, column 5"
+            )
+        );
+        for after in [
+            "b\u{200b}\nmore\r\n",
+            "\u{feff}b\u{200b}\n",
+            "👩\u{200d}👧 ❤\u{fe0f} \u{3000}",
+        ] {
+            assert_eq!(note("b\u{200b}\n", after), None, "{after:?}");
+        }
+    }
 }

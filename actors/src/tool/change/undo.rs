@@ -81,8 +81,7 @@ impl Undo {
         }
         let diff = is_dry.then(|| {
             let now = now.as_ref().map_or(&[][..], |now| &now.bytes);
-            self.redaction
-                .apply(diff(now, aim.as_deref().unwrap_or_default()).text)
+            diff(now, aim.as_deref().unwrap_or_default(), &self.redaction).text
         });
         UndoneFile {
             path: path.to_owned(),

@@ -8,6 +8,8 @@ mod new;
 mod rename;
 mod show;
 
+pub(super) use list::ago;
+
 use clap::{Args, Subcommand};
 use harness_actors::Clock;
 use harness_protocol::{Deleted, Summary};

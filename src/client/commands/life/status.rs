@@ -1,9 +1,13 @@
 //! `harness status`: what runs for a state folder, and where it is not what this shell says.
 
+use std::time::Duration;
+
 use harness_actors::Clock;
 use serde_json::{Value, json};
+use tokio::time::timeout;
 
 use crate::client::api::discovery::VERSION;
+use crate::client::api::routes;
 use crate::client::commands::life::look::{Found, Look};
 use crate::client::commands::life::status_text::{Facts, text};
 use crate::client::error::CommandError;
@@ -13,6 +17,9 @@ use crate::config::ClientConfig;
 use crate::difference::{Difference, differences};
 use crate::visible;
 use clap::Args;
+
+/// Time that the service may take to list what waits for an answer.
+const APPROVALS_PATIENCE: Duration = Duration::from_secs(2);
 
 const STATUS_HELP: &str = "\
 Examples:
@@ -47,13 +54,15 @@ pub(crate) async fn run(
 ) -> Result<i32, CommandError> {
     let look = Look::at(config).await;
     let (differing, problem) = compare(&look.found, config);
+    let approvals = approvals(&look.found).await;
     if order.json {
-        output.json(&as_json(&look, config, &differing))?;
+        output.json(&as_json(&look, config, &differing, approvals))?;
     } else {
         let facts = Facts {
             look: &look,
             home: &config.home,
             differing: &differing,
+            approvals,
             now: Clock::system().unix_seconds(),
         };
         for line in text(&facts) {
@@ -79,7 +88,23 @@ fn compare(found: &Found, config: &ClientConfig) -> (Vec<Difference>, Option<Str
     }
 }
 
-fn as_json(look: &Look, config: &ClientConfig, differing: &[Difference]) -> Value {
+/// The number of approvals that wait in the service. `None` if it does not tell in time.
+async fn approvals(found: &Found) -> Option<usize> {
+    let Found::Answers(connection) = found else {
+        return None;
+    };
+    let route = routes::all_approvals();
+    let waiting = timeout(APPROVALS_PATIENCE, connection.ask(&route));
+    let waiting = waiting.await.ok()?;
+    Some(waiting.ok()?.approvals.len())
+}
+
+fn as_json(
+    look: &Look,
+    config: &ClientConfig,
+    differing: &[Difference],
+    approvals: Option<usize>,
+) -> Value {
     let Look { file, found } = look;
     json!({
         "state": found.word(),
@@ -91,5 +116,6 @@ fn as_json(look: &Look, config: &ClientConfig, differing: &[Difference]) -> Valu
             "address": file.address, "pid": file.pid, "version": file.version,
         })),
         "differences": differing,
+        "approvals": approvals,
     })
 }

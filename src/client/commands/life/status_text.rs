@@ -17,6 +17,8 @@ pub(crate) struct Facts<'a> {
     pub(crate) home: &'a Path,
     /// Where the service differs from this shell.
     pub(crate) differing: &'a [Difference],
+    /// The number of approvals that wait. `None` if it is not known.
+    pub(crate) approvals: Option<usize>,
     /// The time, in Unix seconds.
     pub(crate) now: u64,
 }
@@ -41,6 +43,11 @@ pub(crate) fn text(facts: &Facts<'_>) -> Vec<String> {
             say("service", service(found, info, facts.now));
             for (name, value) in of_info(info) {
                 say(name, value);
+            }
+            match facts.approvals {
+                None | Some(0) => {}
+                Some(1) => say("asks", "1 approval waits: harness approvals".to_owned()),
+                Some(count) => say("asks", format!("{count} approvals wait: harness approvals")),
             }
         }
         (found, None) => {
@@ -139,7 +146,7 @@ mod tests {
         }
     }
 
-    /// Spec: [CLI-92] [CLI-93]
+    /// Spec: [CLI-92] [CLI-93] [CLI-593]
     #[test]
     fn all_that_is_known_is_a_line_each() {
         let info = serde_json::json!({
@@ -165,6 +172,7 @@ mod tests {
                 service: said("m"),
                 shell: said("n"),
             }],
+            approvals: Some(2),
             now: 160,
         });
         let reason = format!(
@@ -184,6 +192,7 @@ mod tests {
                 "runs      1",
                 "sandbox   none: commands do what you may; harness doctor --sandbox",
                 "log       /h/logs/serve.log",
+                "asks      2 approvals wait: harness approvals",
                 "state     /h",
                 "differs   model: m in the running service, n in this shell",
             ]

@@ -1,0 +1,34 @@
+use super::*;
+
+const DIGEST: &str = "0123456789abcdef";
+
+fn open(conversation: &str, folder: &str) -> Value {
+    json!({
+        "conversation": conversation, "workspace": folder, "active_at": 100, "id": 1, "run_id": 1,
+        "call": "c", "tool": "bash", "digest": DIGEST, "because": "b", "scopes": ["once"],
+        "command": {"command": "g\u{200b}it push", "folder": folder, "access": "write",
+            "timeout_s": 9, "backend": "none", "contained": false},
+    })
+}
+
+/// Spec: [CLI-592] [APPR-590]
+#[test]
+fn what_waits_is_shown_with_its_digest_and_the_command_line_that_allows_it() {
+    let open: OpenApproval = serde_json::from_value(open("a", "/w")).unwrap();
+    assert_eq!(
+        approval_lines(&open)[1..],
+        [
+            "  g\\u{200b}it push",
+            "  digest 0123456789ab: harness approve 1 -c a --digest 0123456789ab"
+        ]
+    );
+    assert_eq!(
+        other_lines(&[open], 400),
+        [
+            "in other conversations (harness approvals --all shows them whole):",
+            "  1 bash in a: g\\u{200b}it push (digest 0123456789ab), folder /w, active 5 min ago",
+            "    harness approve 1 -c a --digest 0123456789ab"
+        ]
+    );
+    assert!(other_lines(&[], 400).is_empty());
+}
