@@ -17,7 +17,7 @@ const WARM_UP: usize = 20;
 /// The rest that a service has at the end of a run; a prompt right behind that would be refused.
 const REST: Duration = Duration::from_millis(15);
 
-/// When the last request came to the API.
+/// The time when the last request came to the API.
 type Asked = Arc<Mutex<Option<Instant>>>;
 
 pub(crate) fn run() {

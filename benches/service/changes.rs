@@ -10,11 +10,11 @@ use serde_json::{Value, json};
 
 use crate::process::{Service, follow_to};
 
-/// How many rounds of each sort.
+/// Number of rounds of each sort.
 const ROUNDS: usize = 300;
-/// How many approvals are past.
+/// Number of approvals in the past.
 const PAST: usize = 1000;
-/// How many times a client attaches.
+/// Number of times that a client attaches.
 const ATTACHES: usize = 101;
 /// The longest time that a change may add, without flushes.
 const MOST: Duration = Duration::from_millis(2);

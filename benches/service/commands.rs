@@ -18,11 +18,11 @@ use serde_json::{Value, json};
 
 use crate::process::Service;
 
-/// How many calls of each sort.
+/// Number of calls of each sort.
 const CALLS: usize = 30;
-/// How much more a program may take with the stage, in the median.
+/// Maximum additional time of a program with the stage, in the median.
 const MOST_OF_STAGE: Duration = Duration::from_millis(5);
-/// How often that is measured at most: what else the machine does takes time, and never gives any back.
+/// Maximum number of measurements: other work of the machine adds time, and never removes any.
 const TRIES: usize = 3;
 
 /// A tool's call, and the program that does the same.
@@ -172,8 +172,8 @@ fn own_conversation(base_url: &str, folder: &Path, launcher: Launching) -> Harne
     Harness::start(options).unwrap()
 }
 
-/// Lets the model call a tool, and allows it if it asks; tells when it did. Looks from time to time only:
-/// what is measured goes on meanwhile.
+/// Lets the model call a tool, and allows it if it asks. Returns the time of that. Polls rarely: the measured work runs
+/// meanwhile.
 async fn begin(service: &Service, at: &str, tool: &str) -> Option<Instant> {
     let prompt = json!({ "content": tool });
     service
@@ -199,7 +199,7 @@ async fn begin(service: &Service, at: &str, tool: &str) -> Option<Instant> {
     }
 }
 
-/// How long a program takes that is started from here, with pipes as a tool has them.
+/// The duration of a program that this process starts, with pipes like those of a tool.
 fn bare(words: &[&str], folder: &Path) -> Duration {
     let began = Instant::now();
     let done = Command::new(words[0])

@@ -1,4 +1,4 @@
-//! A thousand clients on one conversation: each gets everything, one that stalls delays nobody.
+//! A thousand clients on one conversation: each gets everything, and a stalled one delays no other.
 
 use std::time::{Duration, Instant};
 
@@ -10,9 +10,9 @@ use tokio::net::TcpSocket;
 use crate::process::{Client, Service, positions, prompt};
 
 const CLIENTS: usize = 1000;
-/// How many events each of them gets; `HARNESS_EVENTS` sets another number.
+/// Number of events that each of them gets; `HARNESS_EVENTS` sets another number.
 const EVENTS: usize = 2000;
-/// How many events come at once, and how long it takes until the next ones do.
+/// Number of events that come at once, and the pause after them.
 const BURST: usize = 20;
 const PAUSE: Duration = Duration::from_millis(500);
 
@@ -158,7 +158,7 @@ async fn crowd(with_stalled: bool) -> (Duration, Duration) {
     (late[late.len() / 2], late[late.len() * 99 / 100])
 }
 
-/// Whether the service still has the connection to that client.
+/// True if the service still has the connection to that client.
 fn sockets_to(client: u16, service: u16) -> bool {
     let table = std::fs::read_to_string("/proc/net/tcp").unwrap();
     table.lines().any(|line| {

@@ -35,7 +35,7 @@ pub(crate) fn run() {
     }
 }
 
-/// How long the same reply takes with and without the file, in turns.
+/// The durations of the same reply with and without the file, in alternating order.
 fn seconds(pair: usize, chunks: &Arc<[Bytes]>) -> (f64, f64) {
     if pair.is_multiple_of(2) {
         let with = reply(chunks, true);

@@ -66,7 +66,7 @@ impl Service {
         call_with(self.address, &shown, method, path, body).await
     }
 
-    /// How much of a processor the process has had.
+    /// Processor time that the process has used.
     pub(crate) fn processor_time(&self) -> Duration {
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id())).unwrap();
         let (_, fields) = stat.rsplit_once(')').unwrap();
@@ -141,7 +141,7 @@ pub(crate) async fn prompt(address: SocketAddr, content: &str) {
 pub(crate) struct Client {
     stream: BufReader<TcpStream>,
     line: Vec<u8>,
-    /// Where it began.
+    /// The position where it began.
     pub(crate) start: String,
 }
 

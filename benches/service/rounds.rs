@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::process::{Service, call, follow_to};
 
 const ROUNDS: usize = 1000;
-/// How many parts the run is looked at in.
+/// Number of parts in which the run is compared.
 const PARTS: usize = 5;
 /// The longest that a round may take, in medians.
 const MOST: u32 = 5;

@@ -18,7 +18,7 @@ const PARTS: u64 = 10_000;
 /// Of each run: prompt, thinking, text, two tools, text.
 const PARTS_OF_A_RUN: u64 = 6;
 const SIZE: (u16, u16) = (200, 60);
-/// How long nothing happens, in seconds; `HARNESS_IDLE` sets another number.
+/// Duration of the idle time, in seconds; `HARNESS_IDLE` sets another number.
 const IDLE: u64 = 60;
 /// The limit for the first paint, as a multiple of that of an empty conversation.
 const FIRST_PAINT: f64 = 6.0;
@@ -27,7 +27,7 @@ const MEMORY: f64 = 2.0;
 
 /// The screen on which a reply is followed.
 const SIZE_TO_FOLLOW: (u16, u16) = (120, 40);
-/// How long the reply is, in bytes, and how it comes: so many words at once, so far apart.
+/// Size of the reply in bytes, number of words that come at once, and the pause after them.
 const REPLY: usize = 20_000;
 const WORDS: usize = 3;
 const PAUSE: Duration = Duration::from_millis(7);
@@ -385,7 +385,7 @@ impl Client {
             .unwrap()
     }
 
-    /// How often its threads have begun to run so far.
+    /// Number of times that its threads have begun to run so far.
     fn wakes(&self) -> u64 {
         let id = self.child.process_id().unwrap();
         let threads = std::fs::read_dir(format!("/proc/{id}/task")).unwrap();

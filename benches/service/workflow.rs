@@ -11,13 +11,13 @@ use serde_json::{Value, json};
 
 use crate::process::{Client, Service, seq_of};
 
-/// How many iterations, each of a feature of its own.
+/// Number of iterations, each with a separate feature.
 const ITERATIONS: usize = 500;
-/// How many are compared at the beginning and at the end.
+/// Number of iterations that are compared at the beginning and at the end.
 const PART: usize = 50;
-/// How many records a long past has.
+/// Number of records of a long past.
 const RECORDS: u64 = 10_000;
-/// How often a look at it is repeated.
+/// Number of repetitions of a look at it.
 const LOOKS: usize = 15;
 
 pub(crate) fn run() {
@@ -54,7 +54,7 @@ async fn workflows() {
     println!("  opened in {one:.2?} beside {other:.2?}");
 }
 
-/// Writes the file of the feature that it is told of, then says that it is done.
+/// Writes the file of the requested feature, then reports that it is done.
 fn reply(request: &MessagesRequest) -> Reply {
     let messages = request.messages();
     let is_first = messages.len() == 1;
@@ -146,7 +146,7 @@ fn records(service: &Service, id: &str) -> Vec<(u64, Value)> {
     lines.collect()
 }
 
-/// How the time of each iteration goes by, by the kinds of its steps, from its records.
+/// The time of each iteration by the kinds of its steps, from its records.
 fn iterations(service: &Service) {
     let mut steps: Vec<BTreeMap<String, u64>> = Vec::new();
     let mut began = 0;
@@ -295,7 +295,7 @@ async fn look(service: &Service, of: Look, id: &str, records: u64) -> Duration {
     began.elapsed()
 }
 
-/// How long the first look at a workflow takes that is not open.
+/// The duration of the first look at a workflow that is not open.
 async fn open(service: &Service, id: &str) -> Duration {
     look(service, Look::Snapshot, id, 0).await
 }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 pub struct ApiError {
     /// The HTTP status.
     pub status: u16,
-    /// The API's name of the kind of error, such as `invalid_request_error`.
+    /// The API's name of the kind of error, for example `invalid_request_error`.
     pub kind: String,
     /// The fault, opening with the path of the offending field.
     pub message: String,

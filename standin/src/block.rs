@@ -14,19 +14,19 @@ pub(crate) enum Block {
         thinking: String,
         signature: String,
     },
-    /// Signed when it is known which request it answers.
+    /// Signed when the request that it answers is known.
     Unsigned(String),
-    /// The input is kept as text, so that a test can have the model say something that is no JSON.
+    /// The input is kept as text, so that a test can have the model send invalid JSON.
     ToolUse {
         id: String,
         name: String,
         input: String,
     },
-    /// Any other block: it stands whole in its `content_block_start` and has no deltas.
+    /// Any other block: its `content_block_start` contains all of it, and no deltas follow.
     Whole(Value),
 }
 
-/// How many characters of a tool's input one delta carries.
+/// Number of characters of a tool's input in one delta.
 const INPUT_PIECE: usize = 12;
 
 impl Block {
@@ -87,8 +87,8 @@ impl Block {
         }
     }
 
-    /// The block as it is in the reply to a request: thinking gets its signature, and loses its
-    /// text if the request does not want to see it.
+    /// The block in the form of the reply to a request: thinking gets its signature, and loses its text if the request,
+    /// or its model by default, omits that.
     pub(crate) fn signed(self, request: &MessagesRequest) -> Self {
         let Self::Unsigned(thinking) = self else {
             return self;

@@ -1,8 +1,8 @@
 //! The API's cache of requests, and its counts in `usage`.
 //!
-//! A request remembers its beginnings up to each `cache_control`, once it is answered. Another
-//! request of the same model reads the longest such beginning that it has at a mark of its own or
-//! up to 20 elements before one. Nothing is ever forgotten, and no beginning is too short.
+//! A request remembers its beginnings up to each `cache_control`, once it is answered. Another request of the same
+//! model reads the longest of them that it has at one of its marks or up to 20 elements before one. Nothing is ever
+//! forgotten, and no beginning is too short.
 
 use std::collections::HashSet;
 use std::sync::{Mutex, PoisonError};
@@ -11,9 +11,9 @@ use serde_json::{Value, json};
 
 use crate::prefix::{Digest, Weight};
 
-/// How far before a mark a remembered beginning is found.
+/// Maximum distance of a remembered beginning before a mark, in elements.
 const LOOK_BACK: usize = 20;
-/// How many beginnings are remembered: far more than any test makes, but not without end.
+/// Maximum number of remembered beginnings: far more than any test makes, but bounded.
 const MAX_REMEMBERED: usize = 100_000;
 
 /// The tokens of a request's input, in three parts.
@@ -50,7 +50,7 @@ pub(crate) struct Memory {
     beginnings: Mutex<HashSet<u64>>,
 }
 
-/// The marks by which a request will be found again.
+/// The marks that later requests find this one by.
 pub(crate) struct Marks(Vec<u64>);
 
 impl Memory {

@@ -10,9 +10,9 @@ pub(crate) const EFFORTS: &[&str] = &["low", "medium", "high", "xhigh", "max"];
 pub enum Binding {
     /// The model that wrote it.
     Model,
-    /// The model, and everything that stood before it.
+    /// The model, and everything before the block.
     Conversation,
-    /// Everything that stood before it, whichever model wrote it.
+    /// Everything before the block, whichever model wrote it.
     ConversationOfAnyModel,
 }
 
@@ -21,21 +21,21 @@ pub enum Binding {
 pub struct Capabilities {
     /// The efforts that it takes; empty when it takes none.
     pub efforts: &'static [&'static str],
-    /// Whether it takes `thinking` of the type `adaptive`.
+    /// True if it takes `thinking` of the type `adaptive`.
     pub adaptive: bool,
-    /// Whether it takes `thinking` of the type `enabled`, with a budget.
+    /// True if it takes `thinking` of the type `enabled`, with a budget.
     pub enabled: bool,
-    /// Whether it takes `thinking` of the type `disabled`.
+    /// True if it takes `thinking` of the type `disabled`.
     pub disabled: bool,
-    /// Whether it leaves the text of its thinking out unless a request wants it.
+    /// True if it omits the text of its thinking unless a request asks for it.
     pub quiet: bool,
-    /// Whether it sees images.
+    /// True if it sees images.
     pub image_input: bool,
-    /// Whether it reads PDF documents.
+    /// True if it reads PDF documents.
     pub pdf_input: bool,
-    /// Whether it takes `temperature`, `top_p` and `top_k`.
+    /// True if it takes `temperature`, `top_p` and `top_k`.
     pub sampling: bool,
-    /// Whether it can be forced to call a tool.
+    /// True if it can be forced to call a tool.
     pub forced_tools: bool,
     /// The models that its thinking blocks are bound to.
     pub binding: Binding,
@@ -130,7 +130,7 @@ impl Capabilities {
     }
 }
 
-/// The family and the version in a model's id, such as `opus` and (4, 7) of `claude-opus-4-7`.
+/// The family and the version in a model's id, for example `opus` and (4, 7) of `claude-opus-4-7`.
 pub(crate) fn generation(id: &str) -> Option<(&str, (u32, u32))> {
     let (family, version) = id.strip_prefix("claude-")?.split_once('-')?;
     let mut numbers = version.split('-');

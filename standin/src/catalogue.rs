@@ -1,4 +1,4 @@
-//! The models that a stand-in serves, and what its models endpoint says instead of them.
+//! The models that a server of this crate lists, and the reply of its models endpoint in place of the list.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -9,7 +9,7 @@ use crate::model::Model;
 use crate::reply::Reply;
 use crate::responder::Responder;
 
-/// A list of models that a test can change while the stand-in runs. Clones are the same list.
+/// A list of models that a test can change while the server runs. Clones are the same list.
 #[derive(Debug, Clone, Default)]
 pub struct Catalogue {
     shelf: Arc<Mutex<Shelf>>,
@@ -48,7 +48,7 @@ impl Catalogue {
         self.lock().instead = reply;
     }
 
-    /// Has `GET /props` answer with this, as llama.cpp's server does; without it there is no such path.
+    /// Has `GET /props` answer with this, as llama.cpp's server does. `None` removes the path.
     pub fn set_properties(&self, properties: Option<Value>) {
         self.lock().properties = properties;
     }
@@ -66,7 +66,7 @@ impl Catalogue {
     }
 }
 
-/// A responder with models of its own.
+/// A responder with a separate list of models.
 pub(crate) struct Serving<R> {
     pub(crate) responder: R,
     pub(crate) catalogue: Catalogue,

@@ -18,10 +18,10 @@ use crate::reply::Step;
 use crate::routes::Service;
 use crate::wire::{Rendered, Wire};
 
-/// How long a client may take to notice that its connection was ended.
+/// Time limit for a client to notice that its connection was ended.
 const FAREWELL: Duration = Duration::from_secs(5);
 
-/// How a reply came to its end.
+/// The end of a reply.
 enum Ending {
     /// The reply is whole and the connection can take another request.
     Reusable,
@@ -90,7 +90,7 @@ fn note(
     reply.framed()
 }
 
-/// Sends a reply, and gives up as soon as the client is gone.
+/// Sends a reply, and gives up as soon as the client has closed the connection.
 async fn deliver(stream: &mut TcpStream, inbox: &mut BytesMut, wire: Wire) -> Ending {
     let (mut reader, mut writer) = stream.split();
     tokio::select! {
@@ -128,8 +128,8 @@ async fn until_gone(reader: &mut (impl AsyncRead + Unpin), inbox: &mut BytesMut)
     while reader.read_buf(inbox).await.is_ok_and(|read| read > 0) {}
 }
 
-/// Ends our side properly and waits for the client to end its side: closing with unread bytes
-/// would turn into a reset. Says whether the client did.
+/// Ends this side properly and waits for the client to end its side: closing with unread bytes would turn into a reset.
+/// Returns true if the client did.
 async fn say_farewell(stream: &mut TcpStream) -> bool {
     if stream.shutdown().await.is_err() {
         return true;

@@ -30,7 +30,7 @@ impl Gate {
         self.state.send_modify(|state| state.open = true);
     }
 
-    /// How many replies have come to the gate so far.
+    /// Number of replies that have come to the gate so far.
     #[must_use]
     pub fn arrivals(&self) -> usize {
         self.state.borrow().arrivals
@@ -49,7 +49,7 @@ impl Gate {
 
     async fn until(&self, met: impl FnMut(&State) -> bool) {
         let mut watcher = self.state.subscribe();
-        // It fails only when the sender is gone, and `self` holds the sender.
+        // It fails only when the sender was dropped, and `self` holds the sender.
         if watcher.wait_for(met).await.is_err() {
             log::debug!("a gate vanished");
         }

@@ -18,7 +18,7 @@ use crate::responder::Responder;
 use crate::routes::Service;
 use crate::wire::Rendered;
 
-/// The demo model as a value. Nobody else can reach it: it listens nowhere. It keeps no journal.
+/// The demo model as a value. No other process can reach it: it does not listen. It keeps no journal.
 #[derive(Debug)]
 pub struct DemoModel {
     service: Arc<Service>,
@@ -37,8 +37,8 @@ impl DemoModel {
         }
     }
 
-    /// Answers one request as the stand-in does over HTTP, refusals included. The path has its
-    /// query. Reading a long request takes a while, so another thread does it.
+    /// Answers one request as the server does over HTTP, refusals included. The path has its query. Reading a long
+    /// request takes a while, so another thread does it.
     ///
     /// The pauses of the reply are those of its receiver: dropping this future or the body
     /// gives the request up.

@@ -41,7 +41,7 @@ impl Incoming {
         find_header(&self.headers, name)
     }
 
-    /// Whether the client wants the connection to stay open after the answer.
+    /// True if the client wants the connection to stay open after the answer.
     pub(crate) fn wants_keep_alive(&self) -> bool {
         !self
             .header("connection")
@@ -180,7 +180,7 @@ async fn read_chunked(
     }
 }
 
-/// Takes trailer lines up to and with the empty line; says whether the empty line was there.
+/// Takes trailer lines up to and with the empty line. Returns true if the empty line was there.
 fn take_trailers(inbox: &mut BytesMut) -> bool {
     while let Some(end) = inbox.windows(2).position(|pair| pair == b"\r\n") {
         inbox.advance(end + 2);

@@ -1,4 +1,4 @@
-//! The requests that arrived at the stand-in, and the times when each client left.
+//! The requests that arrived, and the times when each client left.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use tokio::time::{Instant, timeout};
 use crate::cache::InputUsage;
 use crate::incoming::Incoming;
 
-/// When the client closed a connection: nothing while it is open.
+/// The time when the client closed a connection. `None` while it is open.
 pub(crate) type Departure = watch::Receiver<Option<Instant>>;
 
 /// The outcome of a request.
@@ -18,18 +18,18 @@ pub(crate) type Departure = watch::Receiver<Option<Instant>>;
 pub struct Outcome {
     /// The model that it asked for, if it was valid.
     pub model: Option<String>,
-    /// The tokens of its input, as `usage` tells them unless the reply has a usage of its own.
+    /// The tokens of its input, as `usage` reports them unless the reply overrides it.
     pub input: InputUsage,
     /// The context window of its model, if it asked for a message.
     pub window: Option<u64>,
     /// The status of the answer; 0 if the answer is made of raw steps.
     pub status: u16,
-    /// Why the stand-in itself refused it, if it did.
+    /// The reason why the server itself refused the request, if it did.
     pub refusal: Option<String>,
 }
 
 impl Outcome {
-    /// Whether its input was over the window.
+    /// True if its input was over the window.
     #[must_use]
     pub fn is_overflow(&self) -> bool {
         self.window
@@ -40,7 +40,7 @@ impl Outcome {
 /// One request as it arrived, whether it was answered or refused.
 #[derive(Debug, Clone)]
 pub struct Received {
-    /// The method, such as `POST`.
+    /// The method, for example `POST`.
     pub method: String,
     /// The request target with its query.
     pub path: String,
@@ -50,7 +50,7 @@ pub struct Received {
     pub body: Bytes,
     /// Counts the connections from 0: requests with the same number shared one.
     pub connection: u64,
-    /// When the request had arrived.
+    /// The time when the request had arrived.
     pub at: Instant,
     /// Its outcome.
     pub outcome: Outcome,
@@ -88,20 +88,20 @@ impl Received {
         serde_json::from_slice(&self.body).unwrap_or_default()
     }
 
-    /// Whether the client has closed the connection that this request came on.
+    /// True if the client has closed the connection that this request came on.
     #[must_use]
     pub fn is_closed(&self) -> bool {
         self.closed_at().is_some()
     }
 
-    /// When the client closed the connection, if it has.
+    /// The time when the client closed the connection, if it has.
     #[must_use]
     pub fn closed_at(&self) -> Option<Instant> {
         *self.departure.borrow()
     }
 
-    /// Waits up to `limit` until the client closes the connection, and says when it did. `None`
-    /// when the time was up, or when the stand-in itself ended the connection.
+    /// Waits up to `limit` until the client closes the connection. Returns the time of that. `None` when the limit has
+    /// passed, or when the server itself ended the connection.
     ///
     /// Needs a tokio runtime with its clock running: with paused time the limit is over at once.
     pub async fn closed(&self, limit: Duration) -> Option<Instant> {
@@ -126,14 +126,14 @@ struct Notes {
     violations: Vec<String>,
 }
 
-/// Notes requests and violations, and wakes who waits for them.
+/// Notes requests and violations, and wakes the tasks that wait for them.
 #[derive(Debug)]
 pub(crate) struct Journal {
     notes: watch::Sender<Notes>,
     keep: Keep,
 }
 
-/// How much a journal keeps.
+/// The amount that a journal keeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Keep {
     /// All of it, for tests.
@@ -180,7 +180,7 @@ impl Journal {
             if let Some(received) = watcher.borrow_and_update().requests.get(n) {
                 return received.clone();
             }
-            // It fails only when the sender is gone, and `self` holds the sender.
+            // It fails only when the sender was dropped, and `self` holds the sender.
             if watcher.changed().await.is_err() {
                 std::future::pending::<()>().await;
             }

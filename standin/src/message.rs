@@ -54,9 +54,9 @@ impl Message {
         }))
     }
 
-    /// Adds a thinking block that the stand-in signs itself, so that it notices when the block is
-    /// sent back behind something else, by another model or changed. Its text is left out if the
-    /// request does not want to see it, as the newer models do unless they are told.
+    /// Adds a thinking block that the server signs itself, so that it notices when the block is sent back after
+    /// something else, by another model or changed. Its text is omitted if the request asks for that; the newer models
+    /// omit it by default.
     #[must_use]
     pub fn signed_thinking(self, thinking: impl Into<String>) -> Self {
         self.part(Part::Block(Block::Unsigned(thinking.into())))
@@ -90,8 +90,8 @@ impl Message {
         self.part(Part::Block(Block::ToolUse { id, name, input }))
     }
 
-    /// Adds any block. The kinds with methods of their own stream in deltas; others stand whole
-    /// in their `content_block_start`.
+    /// Adds any block. The kinds with separate methods stream in deltas; of others, `content_block_start` contains
+    /// everything.
     #[must_use]
     pub fn block(self, block: Value) -> Self {
         self.part(Part::Block(Block::from(block)))
@@ -123,14 +123,14 @@ impl Message {
         self
     }
 
-    /// How many words a delta of text or thinking carries: 3 unless told.
+    /// Sets the number of words in a delta of text or thinking. The default is 3.
     #[must_use]
     pub fn words_per_delta(mut self, words: usize) -> Self {
         self.words_per_delta = Some(words);
         self
     }
 
-    /// Sets the message id, which is made from the request id unless told.
+    /// Sets the message id, which is made from the request id by default.
     #[must_use]
     pub fn id(mut self, id: impl Into<String>) -> Self {
         self.id = Some(id.into());
@@ -145,7 +145,7 @@ impl Message {
         self
     }
 
-    /// Adds `stop_details`, such as a refusal's category.
+    /// Adds `stop_details`, for example a refusal's category.
     #[must_use]
     pub fn stop_details(mut self, details: Value) -> Self {
         self.stop_details = Some(details);

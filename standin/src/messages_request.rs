@@ -12,7 +12,7 @@ pub struct MessagesRequest {
     pub headers: Vec<(String, String)>,
     /// The whole body.
     pub body: Value,
-    /// How many tokens it has, and what of it was remembered.
+    /// Number of its tokens, and the part of them that was cached.
     pub input: InputUsage,
 }
 
@@ -29,7 +29,7 @@ impl MessagesRequest {
         self.body["model"].as_str().unwrap_or_default()
     }
 
-    /// Whether the answer is to be a stream.
+    /// True if the answer has to be a stream.
     #[must_use]
     pub fn is_stream(&self) -> bool {
         self.body["stream"] == Value::Bool(true)
@@ -68,8 +68,8 @@ impl MessagesRequest {
         usize::try_from(self.input.total()).unwrap_or(usize::MAX)
     }
 
-    /// Whether it wants a summary of a conversation: it offers no tools, and its last message
-    /// holds the conversation in a `<conversation>` element.
+    /// True if it wants a summary of a conversation: it offers no tools, and its last message holds the conversation in
+    /// a `<conversation>` element.
     #[must_use]
     pub fn wants_summary(&self) -> bool {
         let holds = |block: &Value| {

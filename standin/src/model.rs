@@ -23,16 +23,15 @@ pub struct Model {
     pub max_tokens: u64,
     /// Its abilities.
     pub capabilities: Capabilities,
-    /// How many tokens it makes of a text, in percent of the plain rule, which is one for every
-    /// four characters.
+    /// Number of tokens that it makes of a text, in percent of the plain rule, which is one for every four characters.
     pub token_percent: u64,
-    /// How much of this the models endpoint tells.
+    /// The fields that the models endpoint lists for this model.
     pub listing: Listing,
-    /// Where it is in its life. A retired one is listed and not served.
+    /// The state in its life cycle. A retired model is listed and not served.
     pub lifecycle: &'static str,
 }
 
-/// How much the models endpoint tells of a model.
+/// The fields that the models endpoint lists for a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Listing {
     /// All of it.
@@ -102,14 +101,14 @@ impl Model {
         self
     }
 
-    /// Makes it one that is listed and not served any more.
+    /// Makes it a model that is listed and no longer served.
     #[must_use]
     pub fn retired(mut self) -> Self {
         self.lifecycle = "retired";
         self
     }
 
-    /// The models that a stand-in lists unless it is told others, newest first.
+    /// The default list of models, newest first.
     #[must_use]
     pub fn current() -> Vec<Self> {
         let rows = [

@@ -1,8 +1,8 @@
 //! A request as one row of elements: what the API remembers beginnings of, counts, and binds
 //! thinking to.
 //!
-//! The row is the tools, then the blocks of the system prompt, then the blocks of the messages;
-//! `cache_control` is no part of it. A plain string counts as one text block.
+//! The row is the tools, then the blocks of the system prompt, then the blocks of the messages; `cache_control` is not
+//! part of it. A plain string counts as one text block.
 //!
 //! Counting: a token for every four characters of an element as JSON, but 1,600 for an image and
 //! 3,000 for a PDF document, whatever they hold. See [`crate::Model::token_percent`].
@@ -18,13 +18,13 @@ const PDF_TOKENS: u64 = 3_000;
 
 /// One element of the row.
 pub(crate) struct Element<'a> {
-    /// Where it stands in the body.
+    /// The path of the element in the body.
     pub(crate) path: String,
     /// The role of its message; empty for tools and the system prompt.
     pub(crate) role: &'a str,
     /// The element without `cache_control`.
     pub(crate) value: Cow<'a, Value>,
-    /// Whether it had a `cache_control`.
+    /// True if it had a `cache_control`.
     pub(crate) marked: bool,
     /// The place of its message.
     pub(crate) message: Option<usize>,
@@ -104,7 +104,7 @@ fn has_mark(block: &Value) -> bool {
 pub(crate) struct Weighed {
     /// Tells this beginning of the row, with the element, from every other.
     pub(crate) hash: u64,
-    /// How many tokens the beginning has, with the element.
+    /// Number of tokens of the beginning, with the element.
     pub(crate) tokens: u64,
     pub(crate) marked: bool,
 }
@@ -147,8 +147,8 @@ impl Weight {
         self.elements.last().map_or(0, |last| last.tokens)
     }
 
-    /// Tells what stands before a message from everything else; with the number of messages, the
-    /// whole. Neighbours of the assistant count as one message.
+    /// The digest of everything before a message; with the number of messages, of the whole request. Neighbours of the
+    /// assistant count as one message.
     pub(crate) fn before(&self, messages: &[Value], place: usize) -> u64 {
         let earlier = messages[..place].iter().rev();
         let run = earlier.take_while(|message| message["role"] == "assistant");
@@ -202,11 +202,11 @@ impl Digest {
     }
 }
 
-/// Where the next request does not go on from the beginning that the previous one marked last
-/// with `cache_control`; nothing when it does. Everything up to that mark has to be the same in
-/// both, byte for byte and with its fields in the same order, but for `cache_control` itself.
+/// The place where the next request differs from the beginning that the previous one marked last with `cache_control`.
+/// `None` if it has the same beginning. Everything up to that mark has to be the same in both, byte for byte and with
+/// its fields in the same order, except for `cache_control` itself.
 ///
-/// A previous request without any mark is told too: it remembers nothing.
+/// A previous request without any mark is reported too: it caches nothing.
 #[must_use]
 pub fn prefix_break(previous: &Value, next: &Value) -> Option<String> {
     let (previous, next) = (elements(previous), elements(next));

@@ -25,11 +25,11 @@ pub enum Step {
     Cut,
     /// Tear the connection down with a reset.
     Reset,
-    /// Say nothing more until the client leaves.
+    /// Send nothing more until the client leaves.
     Hang,
 }
 
-/// How the end of the body is told.
+/// The way in which a client finds the end of the body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Framing {
     Chunked,
@@ -112,7 +112,7 @@ impl Reply {
         Self::message(calls.into_iter().fold(Message::new(), add))
     }
 
-    /// A stream with exactly these bytes as its body, such as a recorded one.
+    /// A stream with exactly these bytes as its body, for example a recorded one.
     pub fn sse(body: impl Into<Bytes>) -> Self {
         Self::body("text/event-stream; charset=utf-8", body)
     }
@@ -167,7 +167,7 @@ impl Reply {
     }
 }
 
-/// How a reply can be bent.
+/// Changes to a reply.
 impl Reply {
     /// Sets the status.
     #[must_use]
@@ -176,7 +176,7 @@ impl Reply {
         self
     }
 
-    /// Adds a header; it replaces a header of that name that the stand-in would send itself.
+    /// Adds a header; it replaces a header of that name that the server would send itself.
     #[must_use]
     pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.headers.push((name.into(), value.into()));
@@ -190,7 +190,7 @@ impl Reply {
         self
     }
 
-    /// Announces this length, which may be a lie. After a lie the connection is closed.
+    /// Announces this length, which may be wrong. After a wrong one the connection is closed.
     #[must_use]
     pub fn content_length(mut self, length: usize) -> Self {
         self.framing = Framing::ContentLength(Some(length));
@@ -218,7 +218,7 @@ impl Reply {
         self
     }
 
-    /// Says nothing at all, not even the status line, until the client leaves.
+    /// Sends nothing at all, not even the status line, until the client leaves.
     #[must_use]
     pub fn silent(mut self) -> Self {
         self.before_head.push(Step::Hang);
@@ -262,7 +262,7 @@ impl Reply {
         self.then_event(error_event(kind, message))
     }
 
-    /// Cuts the body anew into sends (and chunks) of `n` bytes.
+    /// Splits the body again, into sends (and chunks) of `n` bytes.
     #[must_use]
     pub fn pieces(mut self, n: usize) -> Self {
         self.pieces = Some(n.max(1));
@@ -287,7 +287,7 @@ impl Reply {
         self.ending(Step::Hang)
     }
 
-    /// The status that the client will see; 0 if the whole answer is given as it is.
+    /// The status that the client will see; 0 for a raw answer.
     pub(crate) fn visible_status(&self) -> u16 {
         if self.framing == Framing::Raw {
             0

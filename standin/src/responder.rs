@@ -14,8 +14,8 @@ use crate::reply::Reply;
 ///
 /// Closures from `&MessagesRequest` to [`Reply`] are responders too.
 pub trait Responder: Send + Sync + 'static {
-    /// The reply to one request. It runs on the stand-in's only thread, so it must not block:
-    /// what takes time belongs into the reply's steps.
+    /// The reply to one request. It runs on the server's only thread, so it must not block: work that takes time
+    /// belongs into the reply's steps.
     fn respond(&self, request: &MessagesRequest) -> Reply;
 
     /// The models that `GET /v1/models` lists.
@@ -28,12 +28,12 @@ pub trait Responder: Send + Sync + 'static {
         None
     }
 
-    /// The answer of `GET /props`, as on llama.cpp's server; nothing if there is no such path.
+    /// The answer of `GET /props`, as on llama.cpp's server. `None` if the path does not exist.
     fn properties(&self) -> Option<Value> {
         None
     }
 
-    /// Whether a request may name this model; if not it is answered 404.
+    /// True if a request may name this model; otherwise it is answered 404.
     fn accepts_model(&self, id: &str) -> bool {
         let serves = |model: &Model| model.id == id && model.lifecycle != "retired";
         self.models().iter().any(serves)
@@ -75,7 +75,7 @@ impl Script {
         self.lock().extend(replies);
     }
 
-    /// How many replies wait in the queue.
+    /// Number of replies that wait in the queue.
     #[must_use]
     pub fn remaining(&self) -> usize {
         self.lock().len()
@@ -91,7 +91,7 @@ impl Script {
         self.catalogue.set(models);
     }
 
-    /// The list of models, to change what the models endpoint says.
+    /// The list of models, to change the reply of the models endpoint.
     #[must_use]
     pub fn catalogue(&self) -> &Catalogue {
         &self.catalogue

@@ -34,7 +34,7 @@ impl Service {
         }
     }
 
-    /// The answer to a request that could be read, and what became of it.
+    /// The answer to a request that could be read, and its outcome.
     pub(crate) fn answer(&self, incoming: &Incoming) -> (Rendered, Outcome) {
         let (path, query) = incoming
             .path
@@ -129,7 +129,7 @@ impl Service {
         })
     }
 
-    /// The model of an id as it is listed, or as its id tells.
+    /// The listed model with an id, or a model made from the id.
     fn model_of(&self, id: &str) -> Model {
         let listed = self.responder.models().into_iter();
         let mut listed = listed.filter(|model| model.id == id);
@@ -182,7 +182,7 @@ impl fmt::Debug for Service {
     }
 }
 
-/// A reply with the valid request that it answers, if it is about one, and with what became of it.
+/// A reply with its outcome, and with the valid request that it answers, if it is about one.
 type Answer = Result<(Option<MessagesRequest>, Reply, Outcome), ApiError>;
 
 fn outcome(model: &Model, input: InputUsage) -> Outcome {

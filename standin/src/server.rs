@@ -18,9 +18,9 @@ use crate::journal::{Keep, Received};
 use crate::responder::{Responder, Script};
 use crate::routes::Service;
 
-/// How long dropping waits for the thread: a responder that is busy must not hold it for ever.
+/// Time limit of the drop for the thread's end: a busy responder must not hold it up.
 const MAX_STOP: Duration = Duration::from_secs(2);
-/// How long to wait when no connection can be taken, as when there are too many open files.
+/// Pause after a connection could not be accepted, for example because too many files are open.
 const ACCEPT_REST: Duration = Duration::from_millis(10);
 
 /// A running stand-in for the Messages API on a port of 127.0.0.1.
@@ -36,7 +36,7 @@ pub struct Standin {
 }
 
 impl Standin {
-    /// Starts a stand-in that answers valid requests as the responder says.
+    /// Starts a server that answers valid requests by the responder.
     ///
     /// # Errors
     ///
@@ -45,7 +45,7 @@ impl Standin {
         Self::run(Service::new(Box::new(responder), Keep::Everything))
     }
 
-    /// Starts a stand-in with a list of models of its own.
+    /// Starts a server with a separate list of models.
     ///
     /// # Errors
     ///
@@ -57,7 +57,7 @@ impl Standin {
         })
     }
 
-    /// Starts a stand-in that answers from a queue of replies.
+    /// Starts a server that answers from a queue of replies.
     ///
     /// # Errors
     ///
@@ -105,7 +105,7 @@ impl Standin {
         })
     }
 
-    /// The base address, such as `http://127.0.0.1:40123`, without a slash at its end.
+    /// The base address, for example `http://127.0.0.1:40123`, without a slash at its end.
     #[must_use]
     pub fn base_url(&self) -> String {
         format!("http://{}", self.address)
@@ -123,15 +123,15 @@ impl Standin {
         self.service.journal.requests()
     }
 
-    /// The faults of the requests so far: the message of each 400 that the stand-in itself gave,
-    /// and each pair of messages with the same role. Replies of the responder do not count.
+    /// The faults of the requests so far: the message of each 400 that the server itself gave, and each pair of
+    /// messages with the same role. Replies of the responder do not count.
     #[must_use]
     pub fn violations(&self) -> Vec<String> {
         self.service.journal.violations()
     }
 
-    /// The requests so far whose input was over the window of their model. They are refused, and
-    /// no violations.
+    /// The requests so far whose input was over the window of their model. They are refused, and do not count as
+    /// violations.
     #[must_use]
     pub fn overflows(&self) -> Vec<Received> {
         let mut requests = self.requests();
@@ -139,7 +139,7 @@ impl Standin {
         requests
     }
 
-    /// Waits until the `n`-th request, counted from 0, has arrived. Give it a limit of your own.
+    /// Waits until the `n`-th request, counted from 0, has arrived. The caller sets a time limit.
     pub async fn request(&self, n: usize) -> Received {
         self.service.journal.request(n).await
     }
@@ -148,7 +148,7 @@ impl Standin {
 impl Drop for Standin {
     fn drop(&mut self) {
         drop(self.stop.take());
-        // The thread sends nothing: it drops its sender when the runtime is gone.
+        // The thread sends nothing: it drops its sender when the runtime has ended.
         if self.stopped.recv_timeout(MAX_STOP) == Err(mpsc::RecvTimeoutError::Timeout) {
             log::warn!("the stand-in is still busy with a reply");
         }

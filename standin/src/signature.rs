@@ -1,7 +1,7 @@
-//! The stand-in's own signatures of thinking blocks, which bind them to what stood before.
+//! The signatures of thinking blocks, which bind them to everything before them.
 //!
-//! A signature names a sum of everything before the reply, a sum of the thinking, and the model.
-//! Signatures of any other form are taken as they are: they come from recordings and scripts.
+//! A signature names a sum of everything before the reply, a sum of the thinking, and the model. Signatures of any
+//! other form are accepted unchecked: they come from recordings and scripts.
 
 use std::collections::HashMap;
 
@@ -45,7 +45,7 @@ fn parse(signature: &str) -> Option<Signed<'_>> {
     })
 }
 
-/// Checks every thinking block with a signature of the stand-in.
+/// Checks every thinking block with a signature of this module.
 pub(crate) fn check(body: &Value, model: &Model, weight: &Weight) -> Result<(), ApiError> {
     let binding = model.capabilities.binding;
     let messages = list(&body["messages"]);

@@ -8,22 +8,22 @@ use crate::messages_request::MessagesRequest;
 use crate::reply::Reply;
 use crate::responder::Responder;
 
-/// Where a reply stops at a gate.
+/// The place where a reply stops at a gate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hold {
     /// Before its status line.
     Head,
     /// After the first piece of its first block.
     Text,
-    /// After its last block, before it says that it has ended.
+    /// After its last block, before its end.
     End,
 }
 
 type Turn = Box<dyn Fn(usize, &MessagesRequest) -> Message + Send + Sync>;
 type Summary = Box<dyn Fn(usize, &MessagesRequest) -> Reply + Send + Sync>;
 
-/// Answers as many turns as it is told with what a closure makes of them, and every later one
-/// with a short text. Requests for a summary are answered apart and are no turns.
+/// Answers a number of turns by a closure, and every later one with a short text. Requests for a summary are answered
+/// separately and do not count as turns.
 pub struct Turns {
     count: usize,
     turn: Turn,

@@ -10,7 +10,7 @@ pub(crate) struct Wire {
     /// Framed only when it is its turn, so that a body of the same bytes over and over can be
     /// larger than memory.
     pub(crate) steps: Box<dyn Iterator<Item = Step> + Send>,
-    /// Whether another request can follow on the connection when the steps ran to their end.
+    /// True if another request can follow on the connection after the last step.
     pub(crate) reusable: bool,
 }
 
@@ -47,7 +47,7 @@ impl Reply {
 }
 
 impl Rendered {
-    /// Whether the body is the whole answer, head included.
+    /// True if the body is the whole answer, head included.
     pub(crate) fn is_raw(&self) -> bool {
         self.framing == Framing::Raw
     }
@@ -193,7 +193,7 @@ fn kept(steps: Vec<Step>, keep: Extent) -> Vec<Step> {
     kept
 }
 
-/// Joins the sends between two pauses and cuts them anew.
+/// Joins the sends between two pauses and splits them again.
 fn recut(steps: Vec<Step>, size: usize) -> Vec<Step> {
     let mut cut = Vec::new();
     let mut joined = BytesMut::new();

@@ -338,9 +338,9 @@ async fn the_events_route_says_what_is_wrong() {
     assert_eq!((posted.status, posted.header("allow")), (405, Some("GET")));
 }
 
-/// How many clients come and go; `HARNESS_ATTACHES` sets another number.
+/// Number of clients that come and go; `HARNESS_ATTACHES` sets another number.
 const ATTACHES: usize = 500;
-/// How many of them are there at once.
+/// Number of clients that are attached at once.
 const AT_ONCE: usize = 20;
 
 /// Spec: [HTTP-55]

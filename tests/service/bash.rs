@@ -1,4 +1,4 @@
-//! Commands that the model runs, over HTTP: how they end, what they leave and what is told of them.
+//! Commands that the model runs, over HTTP: their ends, their remains and their results.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -101,7 +101,7 @@ async fn b1_exit_codes_signals_and_the_order_of_what_is_written() {
     assert_eq!(here.standin.violations(), [""; 0]);
 }
 
-/// How long a command took by its result, from its start to the end of what it left.
+/// The duration of a command by its result, from its start to the end of its last process.
 fn seconds(result: &str) -> f64 {
     let last = result.lines().last().unwrap();
     let mut notes = last.split(" · ").filter_map(|note| {

@@ -1,4 +1,4 @@
-//! The API's cache: each request goes on from the beginning that the one before it marked.
+//! The API's cache: each request continues the beginning that the one before it marked.
 
 use harness_standin::{Gate, Hold, Message, Model, Turns, prefix_break};
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::client::within;
 use crate::talk::{Talk, asked, last_texts, serving};
 
-/// Where the blocks of a list have a mark.
+/// The indices of the marked blocks in a list.
 fn marks(blocks: &Value) -> Vec<usize> {
     let blocks = blocks.as_array().unwrap().iter().enumerate();
     let marked = blocks.filter(|(_, block)| !block["cache_control"].is_null());
@@ -31,7 +31,7 @@ fn check_marks(request: &Value) {
     }
 }
 
-/// Which requests do not go on from the one before them.
+/// The requests that do not continue the one before them.
 fn breaks(requests: &[Value]) -> Vec<(usize, String)> {
     let pairs = requests.windows(2).enumerate();
     let broken =

@@ -13,7 +13,7 @@ use crate::client::{Events, within};
 use crate::eventually::eventually;
 use crate::program::{Service, slow_search};
 
-/// How soon the connection to the API must be closed.
+/// Time limit for closing the connection to the API.
 const CLOSED_WITHIN: Duration = Duration::from_millis(250);
 
 /// Cancels, and checks everything that must follow: one end, a closed connection, and a next

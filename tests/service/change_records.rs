@@ -85,8 +85,8 @@ impl Records {
         records
     }
 
-    /// Each approval has one end, the one that operators were told; each change happened as often as the
-    /// records say, once at most. Tells how many happened, and of how many nobody can know.
+    /// Checks that each approval has one end, the one that operators received, and that each change happened as often
+    /// as the records report, once at most. Returns how many happened, and how many are uncertain.
     pub(crate) fn check(
         &self,
         told: &BTreeMap<u64, String>,

@@ -51,7 +51,7 @@ impl Changing {
         changing
     }
 
-    /// Goes on with a new conversation in the same folder.
+    /// Continues with a new conversation in the same folder.
     pub(crate) async fn begin_another(&mut self, mode: &str) {
         let workspace = json!({"workspace": self.at("")});
         self.id = self.service.create(&workspace).await;
@@ -103,7 +103,7 @@ impl Changing {
         id
     }
 
-    /// Lets the model call a tool that asks nobody; tells the result.
+    /// Lets the model call a tool that needs no approval. Returns the result.
     pub(crate) async fn call(&self, tool: &str, input: Value) -> Result {
         let id = self.begin(tool, input).await;
         self.result(&id).await

@@ -18,7 +18,7 @@ pub(crate) struct Checked {
 }
 
 impl Checked {
-    /// How many replies came to their end.
+    /// Number of complete replies.
     pub(crate) fn replies(&self) -> usize {
         let is_reply = |(_, record): &&(String, Value)| record["type"] == "reply_ended";
         self.records.iter().filter(is_reply).count()
@@ -68,8 +68,8 @@ pub(crate) fn check(path: &Path) -> Checked {
     checked
 }
 
-/// Every run and every turn ends once, every call has one result or was skipped, every key stands
-/// for one prompt.
+/// Checks that every run and every turn ends once, every call has one result or was skipped, and every key belongs to
+/// one prompt.
 fn check_runs(checked: &mut Checked) {
     let mut runs: BTreeMap<u64, u32> = BTreeMap::new();
     let mut turn: Option<Value> = None;

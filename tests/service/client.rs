@@ -8,7 +8,7 @@ use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, Buf
 use tokio::net::TcpStream;
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 
-/// How long anything that must happen may take.
+/// Time limit for anything that must happen.
 pub(crate) const LIMIT: Duration = Duration::from_secs(15);
 
 /// Waits for something that must happen.
@@ -114,7 +114,7 @@ impl Connection {
         (size > 0).then_some(chunk)
     }
 
-    /// Whether the other side has closed the connection, waiting for it.
+    /// Waits until the other side closes the connection. False if it does not within the limit.
     pub(crate) async fn is_closed_within(&mut self, limit: Duration) -> bool {
         let mut rest = Vec::new();
         tokio::time::timeout(limit, self.reader.read_to_end(&mut rest))
@@ -233,7 +233,7 @@ impl Events {
         }
     }
 
-    /// How the run ends: the state and message of its last status.
+    /// The end of the run: the state and message of its last status.
     pub(crate) async fn end(&mut self) -> (String, String) {
         let last = self.run().await.pop().unwrap();
         let text = |key: &str| last[key].as_str().unwrap().to_owned();

@@ -23,7 +23,7 @@ fn long(characters: usize) -> Message {
     Message::new().text(prose(characters))
 }
 
-/// Whether a request is one for a summary.
+/// True if a request asks for a summary.
 fn is_summary(request: &Value) -> bool {
     let text = said(request).concat();
     request["tools"].is_null() && text.contains("<conversation>")
@@ -754,7 +754,7 @@ async fn steering_in_the_middle_of_a_summary_is_said_in_the_request_behind_it() 
     assert_eq!(standin.violations(), [""; 0]);
 }
 
-/// How often the service is killed; `HARNESS_COMPACT_KILLS` sets another number.
+/// Number of times that the service is killed; `HARNESS_COMPACT_KILLS` sets another number.
 const KILLS: u64 = 10;
 
 /// Spec: [CONV-119] [CONV-120]

@@ -1,4 +1,4 @@
-//! Runs without a new prompt: going on from where the last one ended, and trying again.
+//! Runs without a new prompt: continuing from the end of the last one, and trying again.
 
 use harness_standin::{Gate, Message, Reply, Script, Standin};
 use serde_json::{Value, json};
@@ -30,7 +30,7 @@ async fn refused(talk: &Talk<'_>, order: &str) -> String {
     problem["detail"].as_str().unwrap().to_owned()
 }
 
-/// A conversation that was told `go` and stopped in the middle of a text.
+/// A conversation with the prompt `go` that stopped in the middle of a text.
 async fn cancelled_in_a_text(talk: &Talk<'_>, script: &Script) {
     let gate = Gate::new();
     let text = "some words of which not all come";

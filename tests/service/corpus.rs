@@ -36,7 +36,7 @@ pub(crate) fn chance() -> fastrand::Rng {
     fastrand::Rng::with_seed(seed)
 }
 
-/// How many changes are tried.
+/// Number of changes to try.
 pub(crate) fn changes(usual: usize) -> usize {
     std::env::var("HARNESS_CHANGES").map_or(usual, |count| count.parse().unwrap())
 }

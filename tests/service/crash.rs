@@ -16,7 +16,7 @@ use crate::eventually::eventually;
 use crate::program::Service;
 use crate::talk::{model, serving};
 
-/// How often the service is killed; `HARNESS_CRASH_CYCLES` sets another number.
+/// Number of times that the service is killed; `HARNESS_CRASH_CYCLES` sets another number.
 const CYCLES: u64 = 200;
 
 /// Replies that depend on nothing but the request, so that every run ends.

@@ -15,9 +15,9 @@ use crate::eventually::eventually;
 use crate::program::Service;
 use crate::talk::{asked, model, serving};
 
-/// How often the service is killed; `HARNESS_REPLY_KILLS` sets another number.
+/// Number of times that the service is killed; `HARNESS_REPLY_KILLS` sets another number.
 const KILLS: u64 = 50;
-/// How many clients look on.
+/// Number of clients that follow the conversation.
 const CLIENTS: usize = 3;
 
 /// The model's answer to prompt `number`: thinking for every second one, and a text.

@@ -1,4 +1,4 @@
-//! The demo: a model in the service's own process, which nobody else can reach.
+//! The demo: a model in the service's own process, which no other process can reach.
 
 use std::collections::BTreeSet;
 

@@ -18,7 +18,7 @@ use crate::program::Service;
 /// A client that hides its socket, as the program says.
 const HIDDEN_CLIENT: &str = include_str!("../support/hidden_client.py");
 
-/// How long a connection lasts on which this is sent at once, and then `x` again and again.
+/// The lifetime of a connection on which this is sent at once, and then `x` again and again.
 async fn dripping(address: SocketAddr, first: String) -> Duration {
     let mut stream = TcpStream::connect(address).await.unwrap();
     let start = Instant::now();

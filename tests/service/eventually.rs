@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::client::within;
 
-/// How long to wait between two looks: short beside all that is waited for.
+/// Pause between two looks: short compared with everything that is waited for.
 const PAUSE: Duration = Duration::from_millis(3);
 
 /// An answer of a look: there it is, or not yet.

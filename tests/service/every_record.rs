@@ -23,14 +23,14 @@ enum Answers {
     Cancel,
 }
 
-/// The state of a conversation when a service finds it as it was behind a record.
+/// The state of a conversation when a service finds its journal cut after a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Found {
     /// Nothing: its run has ended, or it has none.
     Idle,
     /// It waits for the answer.
     Waits,
-    /// It goes on, since what was allowed had not begun.
+    /// It continues, since the allowed change had not begun.
     GoesOn,
     /// Its run ends as interrupted.
     Interrupted,
@@ -58,7 +58,7 @@ impl Run {
         self.service.get(&path).await["summary"]["state"].clone()
     }
 
-    /// Answers until nothing goes on any more; tells what was said.
+    /// Answers until nothing runs any longer. Returns the answers that were given.
     async fn finish(&self, answers: Answers) -> BTreeMap<u64, String> {
         let mut told = BTreeMap::new();
         let end = async {

@@ -1,4 +1,4 @@
-//! Whom a client is talking to, and what it says before it knows.
+//! The check of the service's identity, and the requests that a client sends before it.
 
 use std::net::SocketAddr;
 use std::process::{Child, Stdio};

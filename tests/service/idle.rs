@@ -1,18 +1,18 @@
-//! A service that nobody uses costs nothing.
+//! A service without clients uses no processor time.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::program::Service;
 
-/// How long the service is looked at.
+/// Duration of the observation.
 const LOOK: Duration = Duration::from_secs(4);
-/// How often it may be woken up meanwhile.
+/// Maximum number of wake-ups meanwhile.
 const MOST: u64 = 4;
 /// The time within which a look without more must come.
 const ENOUGH: Duration = Duration::from_secs(60);
 
-/// How often the threads of a process have waited for something so far.
+/// Number of times that the threads of a process have waited for something so far.
 fn waits(process: u32) -> u64 {
     let tasks = std::fs::read_dir(format!("/proc/{process}/task")).unwrap();
     let status = |task: PathBuf| std::fs::read_to_string(task.join("status")).unwrap_or_default();

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use circles::circles;
 use modules::{Arrows, Crate};
 
-/// How many circles the files of a folder may make, and of how many files each.
+/// Maximum number of circles among the files of a folder, and maximum number of files in each.
 struct Limit {
     folder: &'static str,
     circles: usize,

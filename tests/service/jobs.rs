@@ -20,8 +20,8 @@ async fn start(here: &Changing, command: &str) -> Result {
     run(here, json!({"command": command, "background": true})).await
 }
 
-/// The same with a command that ends at once, until it is told so: a busy machine may not have started it by the
-/// time at which what still runs becomes a job.
+/// The same with a command that ends at once, repeated until its result is that of a command that ended: a busy machine
+/// may not have started it by the time at which a running command becomes a job.
 async fn start_short(here: &mut Changing, command: &str) -> Result {
     within("the end of a short command", async {
         loop {
@@ -35,7 +35,7 @@ async fn start_short(here: &mut Changing, command: &str) -> Result {
     .await
 }
 
-/// Lets the model look at a job, until what it is told holds.
+/// Lets the model look at a job, until the result contains the text.
 async fn look(here: &Changing, job: u64, wanted: &str) -> String {
     within(wanted, async {
         loop {

@@ -38,8 +38,8 @@ fn fact<'a>(text: &'a str, name: &str) -> &'a str {
     facts.next().unwrap_or_default().trim()
 }
 
-/// Something of an older version, as far as it can be seen: a process that has the lock of the state
-/// folder, and a file that names it and nothing to prove it by.
+/// A service of an older version, in the parts that are visible from outside: a process that has the lock of the state
+/// folder, and a file that names it without a key to prove it by.
 struct Older {
     child: Child,
 }

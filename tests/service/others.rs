@@ -1,4 +1,4 @@
-//! Servers of others than the API: what they answer differently, and that conversations go on.
+//! Servers other than the API: the differences of their answers, and conversations that continue in spite of them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, Ordering};

@@ -406,10 +406,10 @@ async fn two_follow_ups_and_a_steer_survive_a_kill_and_run_once() {
     }
 }
 
-/// How often the service is killed at random; `HARNESS_QUEUE_KILLS` sets another number.
+/// Number of times that the service is killed at random; `HARNESS_QUEUE_KILLS` sets another number.
 const KILLS: u64 = 30;
 
-/// From how many messages on those that wait are said before others are queued: a hundred may wait.
+/// Number of queued messages from which on they are sent before others are queued: a hundred may wait.
 const NEARLY_FULL: usize = 90;
 
 /// Lets runs say all that waits.

@@ -19,9 +19,9 @@ use crate::eventually::eventually;
 use crate::program::Service;
 use crate::talk::{model, serving};
 
-/// How many schedules there are; `HARNESS_SCHEDULES` sets another number.
+/// Number of schedules; `HARNESS_SCHEDULES` sets another number.
 const SCHEDULES: u64 = 50;
-/// How many operators answer.
+/// Number of operators that answer.
 const CLIENTS: usize = 3;
 
 /// The answer that an operator got: the verdict that counts, by the number of the approval.
@@ -34,7 +34,7 @@ struct Schedule<'r> {
     folder: PathBuf,
     file: PathBuf,
     by_hand: u64,
-    /// Whether the service was killed.
+    /// Number of times that the service was killed.
     kills: u64,
     asked: Vec<JoinHandle<Told>>,
     told: BTreeMap<u64, String>,
@@ -180,7 +180,7 @@ impl Schedule<'_> {
         service.revive().await;
     }
 
-    /// Answers what is asked until nothing goes on any more.
+    /// Answers open approvals until nothing runs any longer.
     async fn finish(&mut self, service: &Service) {
         let end = async {
             loop {

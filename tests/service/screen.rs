@@ -17,7 +17,7 @@ struct Seen {
     parser: vt100::Parser<Told>,
     /// Every byte that was written to the terminal.
     bytes: Vec<u8>,
-    /// Nobody looks any more.
+    /// True if the terminal was closed.
     is_hung_up: bool,
 }
 
@@ -28,7 +28,7 @@ pub(crate) struct Told {
     pub(crate) titles: Vec<String>,
     /// The clipboard, in base64.
     pub(crate) clipboard: Vec<String>,
-    /// How often it rang.
+    /// Number of times that it rang.
     pub(crate) bells: usize,
 }
 

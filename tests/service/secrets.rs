@@ -1,4 +1,4 @@
-//! Secrets that the service could see, and that nobody sees through it.
+//! Secrets that the service could see, and that no client sees through it.
 
 use std::fs;
 use std::os::unix::process::CommandExt as _;
@@ -191,7 +191,7 @@ impl Drop for Ordinary {
     }
 }
 
-/// Runs it as a user who is not root: ourselves, or nobody.
+/// Runs it as an ordinary user: this one, or `nobody` in place of root.
 fn as_ordinary(command: &mut Command) {
     if Uid::effective().is_root() {
         command.uid(NOBODY).gid(NOBODY);

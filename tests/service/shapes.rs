@@ -16,7 +16,7 @@ fn schema(name: &str) -> Value {
     serde_json::from_str(&text).unwrap()
 }
 
-/// Whether a value is of a type of JSON Schema.
+/// True if a value is of a type of JSON Schema.
 fn is_of(value: &Value, kind: &str) -> bool {
     match kind {
         "string" => value.is_string(),
@@ -30,7 +30,7 @@ fn is_of(value: &Value, kind: &str) -> bool {
     }
 }
 
-/// The faults of a value, as far as the schemas go: types, enums, fields, items and references.
+/// The faults of a value by the keywords that the schemas use: types, enums, fields, items and references.
 fn faults(value: &Value, schema: &Value, place: &str) -> Vec<String> {
     let Some(fields) = schema.as_object() else {
         panic!("{place}: no schema");

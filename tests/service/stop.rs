@@ -1,4 +1,4 @@
-//! How the service stops.
+//! The stop of the service.
 
 use std::io::Read as _;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Time in which the service did not run is held against nobody.
+//! Time in which the service did not run does not count against any deadline.
 
 use std::time::Duration;
 

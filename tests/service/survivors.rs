@@ -22,11 +22,11 @@ use crate::eventually::eventually;
 use crate::program::{MODEL, Service};
 use crate::talk::model;
 
-/// How often something is killed; `HARNESS_COMMAND_KILLS` sets another number.
+/// Number of kills; `HARNESS_COMMAND_KILLS` sets another number.
 const KILLS: u32 = 25;
-/// How many kills one conversation has: what they leave is sent with each request.
+/// Number of kills in one conversation: their results are sent with each request.
 const OF_ONE_CONVERSATION: u32 = 20;
-/// How long anything of a command may be left.
+/// Time after which nothing of a command may be left.
 const LEFT_FOR: Duration = Duration::from_secs(1);
 
 /// The commands, with a number for `@` that no other process has. None has more than 60 processes.
@@ -43,7 +43,7 @@ const COMMANDS: [&str; 9] = [
     // One that is at its end, with something behind it that stays.
     "setsid sleep @ & (trap '' TERM; sleep @; sleep @) & sleep 0.05",
 ];
-/// How the one ends that ends by itself.
+/// The command that ends by itself.
 const ENDS: &str = "sleep 0.05";
 /// The result for a command that was not started.
 const NOT_RUN: &str = "the command was not run";
@@ -60,7 +60,7 @@ enum Victim {
 const VICTIMS: [Victim; 4] = [Victim::Service, Victim::Warden, Victim::Init, Victim::Shell];
 
 impl Victim {
-    /// How the command lines of its processes begin behind the program; none for the service.
+    /// The beginning of its processes' command lines after the program. `None` for the service.
     fn words(self) -> Option<&'static str> {
         match self {
             Self::Service => None,
@@ -71,7 +71,7 @@ impl Victim {
     }
 }
 
-/// A model that runs the command that it is told, and then says that it did.
+/// A model that runs the command in the prompt, and then reports that it did.
 fn obeying() -> impl Fn(&MessagesRequest) -> Reply {
     let calls = AtomicUsize::new(0);
     move |request| {
@@ -111,7 +111,7 @@ struct Running {
     service: Service,
     standin: Standin,
     id: String,
-    /// Where commands have their folders for temporary files.
+    /// The folder with the temporary folders of commands.
     temp: PathBuf,
 }
 
@@ -205,7 +205,7 @@ impl Running {
         .await
     }
 
-    /// Starts the service again, and ends what it goes on with: a command that was allowed and had not begun.
+    /// Starts the service again, and ends the run that it continues: a command that was allowed and had not begun.
     async fn revive(&mut self) {
         self.service.revive().await;
         order(&self.service, "POST", &self.path("/cancel"), &json!({})).await;
@@ -216,7 +216,7 @@ impl Running {
     }
 }
 
-/// How a command ended, as its result says.
+/// The end of a command, according to its result.
 fn told(result: &str) -> &str {
     if result.contains(NOT_RUN) {
         return NOT_RUN;

@@ -179,7 +179,7 @@ impl<'a> Talk<'a> {
         past
     }
 
-    /// How the last run ended: its outcome and its message.
+    /// The end of the last run: its outcome and its message.
     pub(crate) async fn outcome(&self) -> (String, String) {
         self.idle().await;
         let last = self.past_of("run_ended").await.pop().unwrap();

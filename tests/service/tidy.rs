@@ -33,7 +33,7 @@ fn files(ending: &str) -> Vec<PathBuf> {
     found
 }
 
-/// The rule ids in a text, such as `CONV-01`, that stand in brackets.
+/// The rule ids in a text in brackets, for example `CONV-01`.
 fn ids(text: &str) -> impl Iterator<Item = String> {
     text.split('[').skip(1).filter_map(|rest| {
         let (id, _) = rest.split_once(']')?;
@@ -167,7 +167,7 @@ fn every_file_says_what_it_is_for() {
     }
 }
 
-/// Whether a line of a source file is shown to users: no comment, or the docs of a flag or a command.
+/// True if a line of a source file is shown to users: not a comment, or the docs of a flag or a command.
 fn is_shown(line: &str, has_commands: bool) -> bool {
     let line = line.trim_start();
     !line.starts_with("//") || has_commands && line.starts_with("/// ")

@@ -11,7 +11,7 @@ use crate::checker::check;
 use crate::client::{LIMIT, within};
 use crate::program::Service;
 
-/// Repeats what it was told last.
+/// Repeats the last message.
 fn echo(request: &MessagesRequest) -> Reply {
     let said = request.last_content();
     let text = said[0]["text"].as_str().unwrap_or_default();

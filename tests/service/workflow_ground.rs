@@ -22,16 +22,16 @@ pub(super) const ID: &str = "w1";
 /// A model with a known price.
 pub(super) const PRICED: &str = "claude-opus-5";
 
-/// Where in a workflow the model is asked for a reply.
+/// The place in a workflow where the model is asked for a reply.
 #[derive(Debug, Clone)]
 pub(super) struct Turn {
-    /// The feature that it is told to do.
+    /// The feature of the prompt.
     pub(super) feature: String,
     /// The attempt in this conversation, from 1 on.
     pub(super) attempt: usize,
-    /// How many of its calls in this attempt went well.
+    /// Number of its calls in this attempt that went well.
     pub(super) done: usize,
-    /// How many of its calls in this attempt were answered, well or not.
+    /// Number of its calls in this attempt that were answered, well or not.
     pub(super) answered: usize,
     /// The last text that it got.
     pub(super) told: String,
@@ -102,7 +102,7 @@ impl Turn {
         }
     }
 
-    /// Does the feature as it is wanted.
+    /// Does the feature correctly.
     pub(super) fn right(&self) -> Reply {
         self.writes(&[(&format!("{}.txt", self.feature), "right\n")])
     }
@@ -356,12 +356,12 @@ impl Bench {
         asked.count()
     }
 
-    /// The commit that a name stands for.
+    /// The commit that a name resolves to.
     pub(super) fn tip(&self, name: &str) -> String {
         self.git(&["rev-parse", name])
     }
 
-    /// Where the work is done.
+    /// The folder of the work.
     pub(super) async fn worktree(&self) -> PathBuf {
         PathBuf::from(self.look().await["worktree"].as_str().unwrap())
     }

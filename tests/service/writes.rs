@@ -18,9 +18,9 @@ use crate::client::within;
 use crate::program::{MODEL, Service};
 use crate::talk::{Talk, model, serving};
 
-/// How often the service is killed; `HARNESS_WRITE_KILLS` sets another number.
+/// Number of times that the service is killed; `HARNESS_WRITE_KILLS` sets another number.
 const KILLS: u64 = 10;
-/// How large the file is that is changed, in bytes.
+/// Size of the file that is changed, in bytes.
 const SIZE: usize = 4 * 1024 * 1024;
 
 /// The file with a number in its first line.
@@ -40,7 +40,7 @@ fn number_of(content: &[u8]) -> u64 {
     number.unwrap().parse().unwrap()
 }
 
-/// A model that counts the file's first line up for as long as it is told to.
+/// A model that counts the file's first line up until the prompt is `stop`.
 fn counting(file: PathBuf) -> impl Fn(&MessagesRequest) -> Reply {
     let calls = AtomicUsize::new(0);
     move |request| {
@@ -181,9 +181,9 @@ async fn f09_whenever_the_service_dies_a_file_is_the_old_or_the_new_one() {
     assert_eq!(standin.violations(), [""; 0]);
 }
 
-/// How many lines each conversation adds.
+/// Number of lines that each conversation adds.
 const LINES: u64 = 40;
-/// How many lines each editor adds: a change that is planned again and again comes through at last.
+/// Number of lines that each editor adds: a change that is planned again and again succeeds at last.
 const BY_EDITOR: u64 = 300;
 
 /// A model that adds lines to `f`, one a call, each behind the one before; who they are of is the

@@ -23,7 +23,7 @@ use crate::journal::{Piece, Position};
 const MAILBOX: usize = 1024;
 /// Delay before clients receive the news of others that came or left; many may do so at once.
 const PRESENCE_DELAY: Duration = Duration::from_millis(100);
-/// The records of a workflow behind which no check runs.
+/// The records of a workflow after which no check runs.
 const ENDS_OF_STEPS: [&str; 5] = [
     "check_ended",
     "step_ended",
@@ -37,7 +37,7 @@ const MAX_NAMES: usize = 32;
 /// Fans events out. A client that lags is detached, and delays no other client.
 pub struct BroadcastActor {
     conversation: ConversationId,
-    /// Behind the last lasting event.
+    /// The position after the last lasting event.
     position: Position,
     now: Now,
     /// The text so far of the blocks that are not finished.
@@ -237,7 +237,7 @@ impl BroadcastActor {
         let changed = async move {
             attendance.changed().await;
             tokio::time::sleep(PRESENCE_DELAY).await;
-            // Who came or went in the meantime is told with them.
+            // Clients that came or left in the meantime are reported with them.
             _ = attendance.changed().now_or_never();
         };
         ctx.spawn(changed.into_actor(self).map(|(), actor, ctx| {
@@ -278,7 +278,7 @@ impl Handler<Publish> for BroadcastActor {
             }
             Publish::Passing(event) => {
                 self.note(&event);
-                // A status that no record says: the journal takes no more.
+                // A status without a record: the journal refuses new records.
                 self.now.interrupted |= matches!(event, Event::Status { .. });
                 self.send(&Frame::passing(&event));
             }

@@ -60,7 +60,7 @@ struct Held {
     is_taken_back: bool,
 }
 
-/// One part of what is lent, such as an event.
+/// One part of a loan, for example an event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Part {
     /// The record that a client has reached when it has taken the part.
@@ -74,7 +74,7 @@ pub struct Part {
 pub enum Lent {
     /// A whole part, or the rest of one.
     Part(Part),
-    /// A piece of a part that has more of them, and what there was of the part before.
+    /// A piece of a part that has more of them, and the rest of the part before the piece was taken from it.
     Piece(Part, Bytes),
     /// There is nothing more.
     Over,

@@ -1,8 +1,8 @@
 //! One client's way through a conversation: first what it lacks, from the journal, then what
 //! happens, from the broadcaster, and the journal again whenever it lags.
 //!
-//! Invariant: of the records behind its start a client gets each one exactly once and in order, and
-//! none of another life of the journal: when the journal is replaced, the stream ends.
+//! Invariant: a client gets each record after its start exactly once and in order, and none of another life of the
+//! journal: when the journal is replaced, the stream ends.
 
 use std::collections::VecDeque;
 use std::pin::Pin;
@@ -35,7 +35,7 @@ const PUBLISHING: Duration = Duration::from_millis(20);
 pub enum Start {
     /// With what happens from now on.
     Live,
-    /// Behind that record of that life of the journal.
+    /// After that record of that life of the journal.
     Behind(Position),
 }
 
@@ -154,7 +154,7 @@ impl Follower {
     }
 
     fn end(&mut self, end: End) {
-        // Behind half an event nothing can be said.
+        // After half an event no other frame may follow.
         if self.begun.is_none() {
             self.ready.push_back(Followed::Ended(end));
         }
@@ -200,7 +200,7 @@ impl Follower {
             Err(reason) => return self.end(reason),
         };
         if let Some(begun) = &self.begun {
-            // It goes on where it was cut. Anything else would not be the event that was begun.
+            // It continues where it was cut. Anything else would not be the event that was begun.
             match page.loan.next() {
                 Some(part) if begun.is_of(&part) => page.loan.skip(begun.sent),
                 Some(_) | None => {
@@ -224,7 +224,7 @@ impl Follower {
                 self.begun = None;
                 self.ready.push_back(Followed::Frame(part.bytes));
             }
-            // It is read once more behind what the client has, now that the client reads again.
+            // It is read once more from the client's position on, now that the client reads again.
             Lent::TakenBack => self.read(self.at.unwrap_or_default(), end),
             Lent::Over => {
                 self.at = Some(page_at);

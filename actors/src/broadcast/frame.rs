@@ -20,7 +20,7 @@ pub enum View {
 /// One encoded event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Frame {
-    /// The record that the event is of; none if it is passing.
+    /// The record of the event. `None` for passing events.
     pub(super) seq: Option<u64>,
     plain: Option<Bytes>,
     full: Bytes,

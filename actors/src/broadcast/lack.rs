@@ -29,7 +29,7 @@ pub enum End {
     Gone,
 }
 
-/// The records behind `after` up to `end`.
+/// The records after `after` up to `end`.
 pub(super) struct Lack {
     pub(super) journal: Arc<dyn Journal>,
     pub(super) budget: ReadBudget,
@@ -53,7 +53,7 @@ impl Lack {
     /// Reads the next page, when its turn has come.
     ///
     /// # Errors
-    /// Why the client gets no more.
+    /// The reason why the client gets no further records.
     pub(super) async fn read(self) -> Result<LentPage, End> {
         let turn = self.budget.turn().await;
         let page = self.journal.read(self.after, PAGE).await;
@@ -72,7 +72,7 @@ impl Lack {
         let mut is_over = page.at_end;
         for entry in page.entries {
             let seq = entry.position.seq;
-            // What is behind the end may be written, but was not shown yet.
+            // Records after the end may be written, but were not published yet.
             if seq > self.end {
                 is_over = true;
                 break;
@@ -131,7 +131,7 @@ pub(super) struct Begun {
 }
 
 impl Begun {
-    /// Notes that a piece of an event is handed out, of which there was `before` before.
+    /// Notes that a piece of an event is handed out. `before` is the rest of the event before that, with the piece.
     pub(super) fn note(begun: &mut Option<Self>, piece: &Part, before: &[u8]) {
         let sent = piece.bytes.len();
         match begun {

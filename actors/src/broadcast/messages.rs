@@ -13,7 +13,7 @@ use crate::journal::{Epoch, Position};
 pub enum Publish {
     /// A record's event. The record is in the journal.
     Lasting {
-        /// Right behind the record.
+        /// The position after the record.
         position: Position,
         /// The event.
         event: Event,
@@ -32,9 +32,9 @@ pub enum Publish {
 #[derive(Debug, Clone, Message)]
 #[rtype(result = "Joined")]
 pub struct Join {
-    /// The last record that the client has; the last one there is, if none.
+    /// The last record that the client has. `None` for the last one in the journal.
     pub after: Option<u64>,
-    /// The life of the journal that the client has seen; any, if none.
+    /// The life of the journal that the client has seen. `None` for any.
     pub epoch: Option<Epoch>,
     /// The view that it gets.
     pub view: View,
@@ -60,12 +60,12 @@ pub enum Joined {
     },
     /// The broadcaster shows another life of the journal than the one that the client has seen.
     Elsewhere,
-    /// No client is attached any more.
+    /// The broadcaster takes no further clients.
     Closed(Closing),
 }
 
-/// Ends every subscription and takes no more. Sent when the service stops or the conversation is
-/// deleted; no answer.
+/// Ends every subscription and takes no further clients. Sent when the service stops or the conversation is deleted; no
+/// answer.
 #[derive(Debug, Clone, Copy, Message)]
 #[rtype(result = "()")]
 pub struct CloseSubscribers(pub Closing);

@@ -13,6 +13,6 @@ pub struct Now {
     pub timestamp: u64,
     /// The run that is going.
     pub run_id: Option<u64>,
-    /// True if the last run was left by a service that died, and no record says so yet.
+    /// True if the last run was interrupted by the end of a service, and is not on record as interrupted yet.
     pub interrupted: bool,
 }

@@ -28,7 +28,7 @@ impl Ring {
         }
     }
 
-    /// The events behind record `after`, if all of them are remembered. `end` is the last record.
+    /// The events after record `after`, if all of them are remembered. `end` is the last record.
     pub(super) fn behind(&self, after: u64, end: u64) -> Option<impl Iterator<Item = &Frame>> {
         let missing = usize::try_from(end.checked_sub(after)?).ok()?;
         let first = self.frames.len().checked_sub(missing)?;

@@ -91,7 +91,7 @@ pub(super) struct Subscriber {
 /// One event on its way to a client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Delivery {
-    /// The record that it is of; none if it is passing.
+    /// The record of the event. `None` for passing events.
     pub seq: Option<u64>,
     /// The bytes to send.
     pub bytes: Bytes,
@@ -148,8 +148,8 @@ impl Subscriber {
     }
 }
 
-/// A client's end: the encoded events from the moment of attaching on. It ends when the client
-/// lagged or the broadcaster took no more clients.
+/// A client's end: the encoded events from the moment of attaching on. It ends when the client lagged or the
+/// broadcaster was closed.
 #[derive(Debug)]
 pub struct Subscription {
     /// Held for moments only.

@@ -105,7 +105,7 @@ impl Tails {
         self.calls.remove(id);
     }
 
-    /// No call runs any more.
+    /// Forgets all outputs, since no call is running.
     pub(super) fn clear(&mut self) {
         self.calls.clear();
         self.step = None;

@@ -62,8 +62,7 @@ pub(super) struct Open {
 }
 
 impl DirectoryActor {
-    /// The conversations of that store, of which at most `max_open` are open besides the default
-    /// one.
+    /// The conversations of that store. At most `max_open` are open besides the default one.
     #[must_use]
     pub fn new(store: Arc<dyn JournalStore>, parts: Parts, max_open: usize) -> Self {
         Self {
@@ -92,7 +91,7 @@ impl DirectoryActor {
             match open.opening.peek() {
                 None => return open.opening.clone(),
                 Some(Ok(conversation)) if conversation.is_alive() => return open.opening.clone(),
-                // Who is still attached would hear nothing any more.
+                // Clients that are still attached would receive no further events.
                 Some(Ok(dead)) => close(dead, Closing::Replaced),
                 Some(Err(_)) => {}
             }
@@ -217,7 +216,7 @@ async fn open_at(
     Ok(parts.start(journal, &glance, place))
 }
 
-/// The description of a journal that was just made. It is closed behind that.
+/// The description of a journal that was just made. The journal is closed afterwards.
 pub(super) async fn made(journal: Arc<dyn Journal>) -> Result<Made, OpenError> {
     let glance = glance(&*journal).await.map_err(OpenError::Storage)?;
     Ok(Made {
@@ -300,7 +299,7 @@ impl Handler<StopAll> for DirectoryActor {
         Box::pin(async move {
             let opened = join_all(openings).await;
             let opened: Vec<Conversation> = opened.into_iter().filter_map(Result::ok).collect();
-            // An actor that is gone has stopped.
+            // An actor that has ended has no runs.
             let runs = opened
                 .iter()
                 .map(|conversation| conversation.actor.send(StopRuns));

@@ -22,7 +22,7 @@ use crate::storage::{StorageError, aside};
 enum Stopped {
     /// The journal was replaced while it was read.
     Replaced,
-    /// The fork takes no more records, and says why.
+    /// The fork refused further records.
     Refused,
     /// The journal cannot be read.
     Storage(StorageError),
@@ -106,7 +106,7 @@ async fn fork(
     }
 }
 
-/// The records of a fork behind those of its origin.
+/// The records of a fork after those of its origin.
 async fn added_entries(
     journal: &dyn Journal,
     end: u64,

@@ -22,7 +22,7 @@ impl DirectoryActor {
         let id = id.clone();
         actix::spawn(async move {
             match opening.await {
-                // An actor that is gone leaves it to the next one.
+                // If the actor has ended, the next one notes it.
                 Ok(conversation) => drop(conversation.actor.send(NoteJobs).await),
                 Err(error) => log::warn!("the end of a job of {id} is not on record yet: {error}"),
             }

@@ -35,7 +35,7 @@ impl Handler<LetGo> for DirectoryActor {
         let candidates = self.candidates();
         let asking = async move {
             for (id, actor) in candidates {
-                // An actor that is gone has ended.
+                // An actor that does not answer has ended.
                 if actor.send(MakeWay).await.unwrap_or(true) {
                     return Some((id, actor));
                 }

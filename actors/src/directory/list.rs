@@ -77,7 +77,7 @@ struct Lists {
     store: Arc<dyn JournalStore>,
     looks: Arc<Semaphore>,
     folders: Folders,
-    /// The folder of those conversations that have none of their own.
+    /// The folder of conversations that name none.
     workspace: Arc<Path>,
     open: HashMap<String, Asked>,
     /// The overviews of conversations that are not open.

@@ -34,13 +34,13 @@ pub struct Made {
 #[derive(Debug, Clone, Message)]
 #[rtype(result = "Result<Made, OpenError>")]
 pub struct CreateConversation {
-    /// Its id, which must be free; made up if none.
+    /// Its id, which must be free. `None` generates one.
     pub id: Option<ConversationId>,
     /// Its title.
     pub title: Option<String>,
     /// The settings in which it differs from the service.
     pub settings: Settings,
-    /// The folder that it is to work in, absolute and without links; the service's if none.
+    /// The folder that it works in, absolute and without links. `None` for the service's folder.
     pub workspace: Option<PathBuf>,
 }
 
@@ -55,16 +55,16 @@ pub struct CountRuns;
 pub struct ForkConversation {
     /// The other.
     pub id: ConversationId,
-    /// The last record that both have; all if none.
+    /// The last record that both have. `None` for all of them.
     pub seq: Option<u64>,
-    /// The title; the other's if none.
+    /// The title. `None` for that of the other.
     pub title: Option<String>,
 }
 
 /// The reason why a conversation was not forked.
 #[derive(Debug, Clone, PartialEq, Eq, Display, Error)]
 pub enum ForkError {
-    /// The journal has no such record.
+    /// The journal does not have that record.
     #[display("the conversation has {end} records; there is no record {seq} to fork at")]
     NoSuchRecord {
         /// The number in the order.
@@ -101,7 +101,7 @@ pub enum RemoveError {
 #[derive(Debug, Clone, Message)]
 #[rtype(result = "Result<Vec<Row>, StorageError>")]
 pub struct ListConversations {
-    /// Behind this one.
+    /// Only those after this one.
     pub after: Option<Listed>,
     /// At most so many.
     pub limit: usize,

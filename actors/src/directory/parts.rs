@@ -181,9 +181,9 @@ pub struct Parts {
     pub describe_model: Recipient<DescribeModel>,
     /// The tools.
     pub tools: ToolShelf,
-    /// The folder of those conversations that have none of their own.
+    /// The folder of conversations that name none.
     pub workspace: Arc<Path>,
-    /// The values of a conversation that sets nothing of its own.
+    /// The values of a conversation without settings.
     pub defaults: Arc<Defaults>,
     /// Lists what models there are.
     pub list_models: Recipient<ListModels>,

@@ -17,7 +17,7 @@ impl Handler<RemoveConversation> for DirectoryActor {
         let opening = self.opening(&id, ctx);
         let ending = async move {
             let conversation = opening.await.map_err(RemoveError::Open)?;
-            // An actor that is gone has ended.
+            // An actor that does not answer has ended.
             if conversation.actor.send(EndIfIdle).await.unwrap_or(true) {
                 Ok(conversation)
             } else {

@@ -1,4 +1,4 @@
-//! How a conversation is set up.
+//! The configuration of a conversation.
 
 use std::time::Duration;
 
@@ -10,18 +10,18 @@ use crate::model::{Caching, Credential, ModelSettings};
 use crate::secret::Secret;
 use crate::tool::RegistryError;
 
-/// How a conversation is set up. It is made by [`Self::new`] or [`Self::for_model`], and its fields are changed.
+/// The configuration of a conversation. It is made by [`Self::new`] or [`Self::for_model`], and its fields are changed.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Config {
-    /// Where and how the model is reached.
+    /// The address of the API, its credential and the limits of requests.
     pub api: ModelSettings,
     /// The settings of the conversation as long as nothing else is set. Without a model,
     /// [`crate::model::DEFAULT_MODEL`] is asked, or its successor.
     pub settings: FullSettings,
     /// The API's cache for requests.
     pub caching: Caching,
-    /// How long one tool call may take.
+    /// Time limit of one tool call.
     pub tool_timeout: Duration,
     /// Secrets that no tool's result may show, besides the credential.
     pub secrets: Vec<Secret>,
@@ -87,7 +87,7 @@ impl Config {
     }
 }
 
-/// Why a conversation cannot be set up.
+/// The reason why a configuration cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, Display, Error, From)]
 #[non_exhaustive]
 pub enum ConfigError {
@@ -96,17 +96,17 @@ pub enum ConfigError {
         "there is no way to the model: give Extensions::transport, or enable the feature `client` of harness-actors"
     )]
     NoTransport,
-    /// The conversation lives on a thread of its own, and the system gives none. This passes.
+    /// The conversation needs a separate thread, and the system gives none. This is temporary.
     #[display("a thread for the conversation cannot be started: {reason}; try again in a moment")]
     #[from(skip)]
     NoThread {
         /// The system's words.
         reason: String,
     },
-    /// The API is not reached without one.
+    /// The API is not reached without a key.
     #[display("the API key must not be empty")]
     NoKey,
-    /// There is nobody to ask without one.
+    /// The model to ask is missing.
     #[display("the model must not be blank")]
     NoModel,
     /// The number must be at least 1.

@@ -1,4 +1,4 @@
-//! Why something did not happen.
+//! The errors of a conversation's methods.
 
 use derive_more::{Display, Error, From};
 
@@ -13,20 +13,20 @@ use crate::tool::RegistryError;
 #[from(forward)]
 pub struct Cause(#[error(not(source))] String);
 
-/// Why something that was asked of a [`super::Harness`] did not happen. Unless it says that a run
-/// failed or was cancelled, nothing was changed.
+/// The reason why a method of [`super::Harness`] failed. Unless it reports that a run failed or was cancelled, nothing
+/// was changed.
 ///
-/// Its line is whole: it has the words of its cause, which is the `source`. So it is shown alone, or the causes are
-/// taken apart, but not both.
+/// Its line is complete: it contains the words of its cause, which is the `source`. A caller shows the line alone, or
+/// walks through the causes, but not both.
 #[derive(Debug, Clone, PartialEq, Eq, Display, Error, From)]
 #[from(skip)]
 #[non_exhaustive]
 pub enum HarnessError {
-    /// A run is going, or a compaction; one at a time. What is to be said in the run is queued by
+    /// A run or a compaction is in progress; one at a time. Messages for the run are queued by
     /// [`super::Harness::steer`] and [`super::Harness::follow_up`].
     #[display("a run is going; steer it, wait for its end or cancel it")]
     Busy,
-    /// There is no visible character in what is to be said.
+    /// The message has no visible character.
     #[display("content must not be blank")]
     Blank,
     /// The run was cancelled, or the compaction.
@@ -35,25 +35,25 @@ pub enum HarnessError {
     /// The model gave no complete reply.
     #[display("{_0}")]
     Failed(ModelFailure),
-    /// The journal took no more.
+    /// The journal refuses new records.
     #[display("the conversation could not be kept: {_0}")]
     NotKept(Cause),
     /// The journal cannot be read.
     #[from]
     Storage(StorageError),
-    /// There is nothing to go on from: nothing was said.
+    /// There is nothing to continue: the conversation is empty.
     #[display("there is nothing to continue: the conversation is empty")]
     Empty,
-    /// There is nothing to go on from: the last word is the model's, and nothing is queued.
+    /// There is nothing to continue: the last message is the model's, and the queues are empty.
     #[display("there is nothing to continue: the model has replied and nothing is queued")]
     Replied,
     /// The queues are full.
     #[display("{max} messages wait already; withdraw some or wait")]
     QueueFull {
-        /// How many may wait.
+        /// Maximum number of queued messages.
         max: usize,
     },
-    /// There is no such tool.
+    /// The tool does not exist.
     #[display("there is no tool {name:?}; the tools are {tools}")]
     UnknownTool {
         /// The name.
@@ -61,7 +61,7 @@ pub enum HarnessError {
         /// The names of those that there are.
         tools: String,
     },
-    /// There is no such skill.
+    /// The skill does not exist.
     #[display("there is no skill {name:?}; the skills are {skills}")]
     UnknownSkill {
         /// The name.
@@ -69,7 +69,7 @@ pub enum HarnessError {
         /// The names of those that there are.
         skills: String,
     },
-    /// There is no such prompt template.
+    /// The prompt template does not exist.
     #[display("there is no prompt template {name:?}; the templates are {templates}")]
     UnknownTemplate {
         /// The name.
@@ -89,13 +89,13 @@ pub enum HarnessError {
     /// The system prompt could not be built.
     #[display("{_0}")]
     SystemPrompt(Cause),
-    /// There is no summary, so the past is as it was.
+    /// The summary failed, so the past is unchanged.
     #[display("the summary failed: {_0}")]
     Compaction(Cause),
     /// The conversation is stopping.
     #[display("the conversation is stopping")]
     Stopping,
-    /// The conversation's actor is gone.
+    /// The conversation's actor has stopped.
     #[display("the conversation has ended")]
     Gone,
 }

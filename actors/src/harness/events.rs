@@ -15,9 +15,9 @@ use crate::event::event;
 use crate::journal::{Journal, Page, PageLimit, Position};
 use crate::storage::{StorageError, StorageFuture};
 
-/// How many events may wait for the reader of a stream. Further ones are read back from the journal.
+/// Maximum number of events that wait for the reader of a stream. Further ones are read back from the journal.
 pub(super) const MAX_WAITING: usize = 1024;
-/// How much is read back at once.
+/// Maximum size of a page that is read back at once.
 const PAGE: PageLimit = PageLimit {
     records: 64,
     bytes: 1024 * 1024,
@@ -25,20 +25,20 @@ const PAGE: PageLimit = PageLimit {
 
 /// The events of a conversation, from now on; see [`super::Harness::events`]. Ends with the conversation.
 ///
-/// A reader that lags behind delays nobody, and misses no event that lasts: what had no room is read back from the
-/// journal. It may miss passing ones, which are the pieces of blocks that are not finished. What cannot be read back
-/// any more is told by an [`Event::Gap`].
+/// A slow reader delays no other one, and misses no lasting event: events that had no room are read back from the
+/// journal. It may miss passing ones, which are the pieces of blocks that are not finished. Events that can no longer
+/// be read back are reported by an [`Event::Gap`].
 #[must_use = "a stream does nothing unless it is polled"]
 pub struct EventStream {
     waiting: Arc<Waiting>,
     journal: Arc<dyn Journal>,
-    /// Behind the last event that lasts.
+    /// The position after the last lasting event.
     at: Position,
     /// The end up to which records are read back, and the page that is being read.
     reading: Option<(Position, StorageFuture<Result<Page, StorageError>>)>,
     /// The events that were read back.
     read: VecDeque<Event>,
-    /// Events behind this end were published since it was read back.
+    /// Events after this end were published since it was read back.
     read_to: Option<Position>,
     _place: Place,
 }
@@ -51,13 +51,13 @@ struct Waiting(Mutex<Queue>);
 struct Queue {
     /// With the position of each that lasts.
     events: VecDeque<(Option<Position>, Event)>,
-    /// Whether some had no room.
+    /// True if some events had no room.
     lacks: bool,
     is_over: bool,
     reader: Option<Waker>,
 }
 
-/// The side of a stream that is told. The stream ends when it is dropped.
+/// The sending side of a stream. The stream ends when it is dropped.
 struct Source(Arc<Waiting>);
 
 impl Waiting {
@@ -81,11 +81,11 @@ impl Follow for Source {
         let (position, event) = match shown {
             Publish::Lasting { position, event } => (Some(*position), event),
             Publish::Passing(event) => (None, event),
-            // The position of the next event tells.
+            // The position of the next event tells the reader.
             Publish::Rewritten { .. } => return,
         };
         self.0.change(|queue| {
-            // Nothing may go before what has to be read back.
+            // No event may overtake those that have to be read back.
             queue.lacks |= queue.events.len() >= MAX_WAITING;
             if !queue.lacks {
                 queue.events.push_back((position, event.clone()));
@@ -144,7 +144,7 @@ impl EventStream {
     fn read_back(&mut self) {
         let end = self.journal.end();
         if end.epoch != self.at.epoch {
-            // The journal was replaced, and what was not told is not in the new one.
+            // The journal was replaced, and events that were not delivered are not in the new one.
             self.skip_to(end);
         }
         self.read_to = Some(end);
@@ -189,7 +189,7 @@ impl EventStream {
         }
     }
 
-    /// Goes on behind that position, and tells that something is missing.
+    /// Continues after that position, and reports the gap.
     fn skip_to(&mut self, position: Position) {
         self.gap(position.seq + 1);
         self.at = position;
@@ -200,7 +200,7 @@ impl EventStream {
         self.read.push_back(Event::Gap { after, before });
     }
 
-    /// Whether an event was read back before it was taken from the queue.
+    /// True if an event was read back before it was taken from the queue.
     fn was_read(&self, position: Position) -> bool {
         let read_to = self.read_to;
         read_to.is_some_and(|read| read.epoch == position.epoch && position.seq <= read.seq)

@@ -13,9 +13,9 @@ use crate::reply::Object;
 /// Follows a conversation. Called in order, on the conversation's thread, so it must not block.
 /// Whatever is left out is ignored.
 pub trait EventHandler: Send + Sync + 'static {
-    /// Anything happened, as clients of `GET /v1/conversations/{id}/events` are told: prompts and
-    /// replies, runs and turns, the queues, settings, compaction, and the pieces of blocks that are
-    /// not finished. Called before the methods that are about one thing.
+    /// Any event, as clients of `GET /v1/conversations/{id}/events` receive it: prompts and replies, runs and turns,
+    /// the queues, settings, compaction, and the pieces of blocks that are not finished. Called before the methods for
+    /// single events.
     fn event(&self, event: &Event) {
         _ = event;
     }
@@ -46,8 +46,8 @@ pub trait EventHandler: Send + Sync + 'static {
     }
 }
 
-/// Takes all that is published of a conversation: the one way in which handlers, streams and those that wait for a
-/// reply are told. Called on the conversation's thread.
+/// Takes all that is published of a conversation: the only source of handlers, streams and callers that wait for a
+/// reply. Called on the conversation's thread.
 pub(super) trait Follow: Send + Sync {
     /// Takes what was published.
     fn take(&self, shown: &Publish);
@@ -118,7 +118,7 @@ impl Followers {
         followers.any(|(other, _)| *other == number)
     }
 
-    /// Tells all what was published. A handler may subscribe and unsubscribe while it is told.
+    /// Passes a published event to all followers. A handler may subscribe and unsubscribe during the call.
     fn tell(&self, shown: &Publish) {
         let followers = lock(&self.0).followers.clone();
         for (number, follower) in followers {
@@ -158,8 +158,8 @@ impl Drop for Place {
 pub struct Subscription(Place);
 
 impl Subscription {
-    /// Ends it. The handler is told of nothing more, not even of what happened before and was not
-    /// told yet.
+    /// Ends the subscription. The handler receives no further events, not even earlier ones that were not delivered
+    /// yet.
     pub fn unsubscribe(self) {
         drop(self);
     }
@@ -186,7 +186,7 @@ impl Handler<Publish> for FollowersActor {
     }
 }
 
-/// Waits until everything before it was told.
+/// Waits until everything before it was delivered.
 #[derive(Debug, Clone, Copy, Message)]
 #[rtype(result = "()")]
 pub(crate) struct Told;
@@ -197,7 +197,7 @@ impl Handler<Told> for FollowersActor {
     fn handle(&mut self, _: Told, _: &mut Context<Self>) {}
 }
 
-/// Calls the methods that an event is about. Passing ones have no method of their own.
+/// Calls the methods for an event. Passing events have no separate method.
 pub(super) fn tell(handler: &dyn EventHandler, event: &Event, is_lasting: bool) {
     handler.event(event);
     if !is_lasting {

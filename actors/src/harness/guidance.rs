@@ -10,7 +10,7 @@ impl Harness {
         self.guidance.get().skills.clone()
     }
 
-    /// Replaces the skills. What the model is told of them changes with the next run.
+    /// Replaces the skills. The model's list of them changes with the next run.
     pub fn set_skills(&self, skills: Vec<Skill>) {
         self.guidance.change(|guidance| guidance.skills = skills);
     }
@@ -27,8 +27,8 @@ impl Harness {
             .change(|guidance| guidance.templates = templates);
     }
 
-    /// Says the instructions of a skill, with whatever else is to be said, as [`Self::prompt`] does.
-    /// A skill that the model does not know of is one like any other.
+    /// Submits the instructions of a skill and further text, as [`Self::prompt`] does. It also works for a skill that
+    /// is hidden from the model.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -55,7 +55,7 @@ impl Harness {
     /// let said = request["messages"][0]["content"][0]["text"].as_str().unwrap();
     /// assert!(said.contains("Look for what is missing first."));
     /// assert!(said.ends_with("Only the last commit."));
-    /// // The model is told of the skill, too, so that it can use it by itself.
+    /// // The system prompt lists the skill, too, so that the model can use it by itself.
     /// assert!(request["system"].to_string().contains("How to review a change"));
     /// # Ok(())
     /// # }
@@ -74,7 +74,7 @@ impl Harness {
         self.prompt(&skill.invocation(&owned(extra))).await
     }
 
-    /// Says a prompt template with these arguments in its places, as [`Self::prompt`] does.
+    /// Submits a prompt template with these arguments in its places, as [`Self::prompt`] does.
     ///
     /// ```
     /// use std::sync::Arc;

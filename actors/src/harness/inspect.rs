@@ -9,17 +9,17 @@ use crate::event::usage;
 use crate::ids::RunId;
 use crate::journal::{Position, Status, Totals};
 
-/// How a conversation is.
+/// The state of a conversation.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Snapshot {
-    /// Where in its journal it was looked at.
+    /// The position in its journal that the snapshot shows.
     pub position: Position,
-    /// Its status, as it was last shown.
+    /// The status that was published last.
     pub status: Status,
     /// The run that is going.
     pub run: Option<RunId>,
-    /// The queued messages, in the order in which they are said: steering first.
+    /// The queued messages, in the order in which they are sent: steering first.
     pub queue: Vec<QueueItem>,
     /// The settings, and the tools.
     pub settings: SettingsAnswer,
@@ -27,12 +27,12 @@ pub struct Snapshot {
     pub usage: Usage,
     /// All sums so far.
     pub totals: Totals,
-    /// When its last record was written, in milliseconds since the Unix epoch; 0 if there is none.
+    /// The time when its last record was written, in milliseconds since the Unix epoch; 0 if there is none.
     pub active_at: u64,
 }
 
 impl Harness {
-    /// How the conversation is.
+    /// The state of the conversation.
     ///
     /// # Errors
     /// When the journal cannot be read.

@@ -1,4 +1,4 @@
-//! A message of the past, as it is told from Rust.
+//! A message of the past, as a Rust value.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -46,7 +46,7 @@ pub enum Content<'a> {
         id: &'a str,
         /// The result.
         text: Cow<'a, str>,
-        /// Whether the call failed.
+        /// True if the call failed.
         is_error: bool,
     },
     /// A block of another type, as the API has it.
@@ -87,7 +87,7 @@ impl Message {
         }
     }
 
-    /// Its text: that of its text blocks, one behind the other.
+    /// Its text: that of its text blocks, joined.
     #[must_use]
     pub fn text(&self) -> String {
         let content = self.content().into_iter();

@@ -51,12 +51,12 @@ pub use workflow::{
     WorkflowBuilder, WorkflowPlan, WorkflowRuntime,
 };
 
-/// One conversation with a model. Its actors live on a thread of their own, so it is made and used from any runtime,
-/// and the thread ends with the last clone; clones share the conversation.
+/// One conversation with a model. Its actors run on a separate thread, so it is made and used from any runtime, and the
+/// thread ends with the last clone; clones share the conversation.
 ///
-/// [`Self::prompt`], [`Self::continue_run`] and [`Self::retry`] return at the end of their run and
-/// exclude each other. Everything else may be called while a run is going. Every future may be
-/// dropped: what it asked for is done all the same, and a run goes on until [`Self::cancel`].
+/// [`Self::prompt`], [`Self::continue_run`] and [`Self::retry`] return at the end of their run and exclude each other.
+/// Everything else may be called while a run is in progress. Every future may be dropped: its order is carried out all
+/// the same, and a run continues until [`Self::cancel`].
 ///
 /// ```no_run
 /// use harness_actors::{Config, Harness, standard_tools};
@@ -73,7 +73,7 @@ pub use workflow::{
 /// }
 /// ```
 ///
-/// The same with a script in place of the model, so that it runs anywhere, followed as it goes on:
+/// The same with a script in place of the model, so that it runs anywhere, with its events in progress:
 ///
 /// ```
 /// use futures_util::StreamExt;
@@ -110,7 +110,7 @@ pub struct Harness {
     guidance: GuidanceShelf,
     tools: ToolShelf,
     attachments: Arc<dyn AttachmentStore>,
-    /// Where all of that lives; it ends with the last clone.
+    /// The thread of the actors; it ends with the last clone.
     thread: Arc<OwnThread>,
 }
 
@@ -128,8 +128,8 @@ impl Harness {
         &self.journal
     }
 
-    /// Submits a prompt and waits for the end of its run, and until the handlers were told of it. A
-    /// run that reached a limit ended well; [`Reply::outcome`] says so.
+    /// Submits a prompt and waits for the end of its run, and until the handlers have received it. A run that reached a
+    /// limit ended well; [`Reply::outcome`] names the limit.
     ///
     /// # Errors
     /// [`HarnessError::Busy`] while a run is going; a blank prompt, a cancel, or a model that gave
@@ -157,12 +157,11 @@ impl Harness {
         self.end_of(run, &gathering).await
     }
 
-    /// Goes on from the past as it is, and waits for the end of the run: from a prompt or results
-    /// without a reply, or from what is queued.
+    /// Continues from the present past, and waits for the end of the run: from a prompt or results without a reply, or
+    /// from the queued messages.
     ///
     /// # Errors
-    /// As [`Self::prompt`]; [`HarnessError::Empty`] or [`HarnessError::Replied`] if there is
-    /// nothing to go on from.
+    /// As [`Self::prompt`]; [`HarnessError::Empty`] or [`HarnessError::Replied`] if there is nothing to continue.
     pub async fn continue_run(&self) -> Result<Reply, HarnessError> {
         self.resume(Resumption::Continue).await
     }
@@ -193,13 +192,13 @@ impl Harness {
         gathering.reply(run, outcome)
     }
 
-    /// Waits until the handlers were told of all that has happened.
+    /// Waits until the handlers have received all events so far.
     async fn told(&self) -> Result<(), HarnessError> {
         Ok(self.telling.send(Told).await?)
     }
 
-    /// Queues a message that is said before the next model request of the run, behind the results
-    /// of the tools. While no run is going it waits for the next one. Names it in the queue.
+    /// Queues a message that is sent before the next model request of the run, after the results of the tools. Without
+    /// a run in progress it waits for the next one. Returns its name in the queue.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -251,8 +250,8 @@ impl Harness {
         self.enqueue(Queue::Steer, content, files).await
     }
 
-    /// Queues a message that is said when the run would otherwise end, so that it goes on. While no
-    /// run is going it waits for the next one. Names it in the queue.
+    /// Queues a message that is sent when the run would otherwise end, so that it continues. Without a run in progress
+    /// it waits for the next one. Returns its name in the queue.
     ///
     /// # Errors
     /// As [`Self::steer`].
@@ -288,7 +287,7 @@ impl Harness {
         Ok(self.conversation.send(message).await??)
     }
 
-    /// Withdraws a message that waits, or all of them; tells which ones waited.
+    /// Withdraws a queued message, or all of them. Returns those that were queued.
     ///
     /// # Errors
     /// When that cannot be kept.
@@ -297,15 +296,15 @@ impl Harness {
         Ok(self.conversation.send(order).await??)
     }
 
-    /// Cancels the run that is going, or the compaction, and waits until it has stopped; harmless
-    /// when idle. Tells whether there was one. What waits in the queues goes on waiting.
+    /// Cancels the run or the compaction in progress, and waits until it has stopped; harmless when idle. Returns true
+    /// if there was one. Queued messages stay in the queues.
     pub async fn cancel(&self) -> bool {
         let cancelled = self.conversation.send(CancelRun::default()).await;
         cancelled.unwrap_or(false)
     }
 
-    /// Replaces the past but for its end by a summary, for good, if it is so long that it would be
-    /// summarized in the next run. Tells whether that was done.
+    /// Permanently replaces the past except for its end by a summary, if it is so long that it would be summarized in
+    /// the next run. The result tells whether that was done.
     ///
     /// # Errors
     /// [`HarnessError::Busy`] while a run is going; a cancel; or a summary that failed.
@@ -313,8 +312,7 @@ impl Harness {
         self.compact_with(false, None).await
     }
 
-    /// The same; with `force` however short the past is. The instructions say what the summary is to
-    /// look at above all.
+    /// The same; with `force` however short the past is. The instructions name the focus of the summary.
     ///
     /// # Errors
     /// As [`Self::compact`].
@@ -333,8 +331,8 @@ impl Harness {
         Ok(compacted?)
     }
 
-    /// Tells a handler of everything from now on, until what is returned is dropped. Handlers are
-    /// told one after the other, in the order in which they subscribed.
+    /// Sends all events from now on to a handler, until the returned guard is dropped. Handlers are called one after
+    /// the other, in the order in which they subscribed.
     pub fn subscribe(&self, handler: Arc<dyn EventHandler>) -> Subscription {
         self.followers.subscribe(handler)
     }

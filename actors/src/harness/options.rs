@@ -11,8 +11,8 @@ use crate::guidance::{PromptTemplate, Skill};
 use crate::journal::Journal;
 use crate::tool::Tool;
 
-/// The parts of a conversation. Only the configuration is needed, and of that only the model and a
-/// way to it; the conversation does without all other parts that are left as they are.
+/// The parts of a conversation. Only the configuration is needed, and of that only the model and a way to it; all other
+/// parts are optional.
 ///
 /// ```
 /// use harness_actors::model::ScriptedTransport;
@@ -28,16 +28,16 @@ use crate::tool::Tool;
 pub struct Options {
     /// The model and how it is asked.
     pub config: Config,
-    /// The tools, in the order in which the model is told of them. [`harness_protocol::FullSettings::active_tools`] says
-    /// which of them it is offered.
+    /// The tools, in the order in which the model is offered them. [`harness_protocol::FullSettings::active_tools`]
+    /// selects among them.
     pub tools: Vec<Arc<dyn Tool>>,
-    /// The folder that the conversation works in, unless its journal says another: the tools' relative
-    /// paths start there. The process's own if left as it is.
+    /// The folder that the conversation works in, unless its journal names another: the tools' relative paths start
+    /// there. The process's own folder by default.
     pub workspace: PathBuf,
     /// Follows the conversation as long as it lasts, without a guard to keep; [`super::Harness::subscribe`] adds others
     /// for a while.
     pub handler: Option<Arc<dyn EventHandler>>,
-    /// Keeps the conversation, which goes on from what is in it; in memory if none.
+    /// The journal of the conversation, which continues from its records. `None` keeps it in memory.
     pub journal: Option<Arc<dyn Journal>>,
     /// The parts that other code than this crate does: the way to the model, its keys, the system
     /// prompt, the past that is sent, summaries, and where attachments are kept.

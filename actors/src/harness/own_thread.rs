@@ -1,4 +1,4 @@
-//! A thread for actors, with a tokio runtime and an actix system of its own.
+//! A separate thread for actors, with a tokio runtime and an actix system.
 
 use std::io;
 use std::sync::{Mutex, mpsc};
@@ -10,7 +10,7 @@ use tokio::runtime::{Builder, Handle};
 
 use crate::threads::{BlockingError, start_thread};
 
-/// How long the drop waits for the end: all that may hold it up is a tool or a handler that blocks.
+/// Time limit of the drop: only a tool or a handler that blocks may hold it up.
 const LIMIT: Duration = Duration::from_secs(1);
 
 /// A thread on which actors live. It ends when this is dropped, with the actors that are left.
@@ -18,7 +18,7 @@ pub(crate) struct OwnThread {
     system: System,
     runtime: Handle,
     id: ThreadId,
-    /// Hears nothing but that the other side is gone, and with it the thread.
+    /// Receives nothing; it is closed when the thread ends.
     ended: Mutex<mpsc::Receiver<()>>,
 }
 
@@ -34,7 +34,7 @@ impl OwnThread {
             let runtime = match Builder::new_current_thread().enable_all().build() {
                 Ok(runtime) => runtime,
                 Err(error) => {
-                    // The receiver is gone only if its thread is; nothing to do then.
+                    // The receiver was dropped only if its thread has ended; nothing to do then.
                     drop(told.send(Err(error)));
                     return;
                 }

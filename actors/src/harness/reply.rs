@@ -16,7 +16,7 @@ use crate::ids::RunId;
 pub struct Reply {
     /// The text of the model's last reply in the run; empty if that has none.
     pub text: String,
-    /// How the run ended.
+    /// The outcome of the run.
     pub outcome: ReplyOutcome,
     /// The tokens of the whole run.
     pub usage: Usage,
@@ -24,7 +24,7 @@ pub struct Reply {
     pub run: RunId,
 }
 
-/// How a run ended that did not fail.
+/// The outcome of a run that did not fail.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ReplyOutcome {
@@ -32,19 +32,19 @@ pub enum ReplyOutcome {
     Completed,
     /// The run ended before the model was done: a limit was reached, or the model refused.
     EndedEarly {
-        /// Which limit, and how to go on.
+        /// The limit, and the way to continue.
         remark: String,
     },
 }
 
 impl ReplyOutcome {
-    /// Whether the model was done.
+    /// True if the model was done.
     #[must_use]
     pub fn is_completed(&self) -> bool {
         matches!(self, Self::Completed)
     }
 
-    /// Why the run ended before the model was done; nothing if it was done.
+    /// The reason why the run ended before the model was done. `None` if it was done.
     #[must_use]
     pub fn remark(&self) -> Option<&str> {
         match self {
@@ -54,7 +54,7 @@ impl ReplyOutcome {
     }
 }
 
-/// Gathers what runs bring, for one that waits for the reply of one of them.
+/// Gathers the results of runs, for a caller that waits for the reply of one of them.
 pub(super) struct Gathering {
     seen: Arc<Seen>,
     _place: Place,
@@ -112,7 +112,7 @@ impl Gathering {
         }
     }
 
-    /// The reply of a run that has ended and was told of.
+    /// The reply of a run that has ended and whose events were delivered.
     pub(super) fn reply(
         &self,
         run: RunId,

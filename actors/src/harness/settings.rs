@@ -60,8 +60,8 @@ impl Harness {
         self.set("thinking", json!(level)).await
     }
 
-    /// Changes what the model is told before the conversation, from the next run on. A builder of
-    /// system prompts goes before it, see [`crate::directory::Extensions::system_prompt`].
+    /// Changes the system prompt, from the next run on. A builder of system prompts takes precedence, see
+    /// [`crate::directory::Extensions::system_prompt`].
     ///
     /// # Errors
     /// One that is too large.
@@ -69,9 +69,8 @@ impl Harness {
         self.set("system_prompt", json!(prompt)).await
     }
 
-    /// Replaces the tools. The model is offered them from the next run on; a call of a tool that is
-    /// gone fails at once. Those names of [`Self::set_active_tools`] that no tool has are passed over
-    /// until one has them.
+    /// Replaces the tools. The model is offered them from the next run on; a call of a removed tool fails at once.
+    /// Names of [`Self::set_active_tools`] that no tool has are ignored until a tool has them.
     ///
     /// # Errors
     /// Tools that the API would refuse change nothing; or when that cannot be kept.
@@ -93,8 +92,8 @@ impl Harness {
             .await??)
     }
 
-    /// The tools, to add some and take others away while the conversation goes on. What the model is
-    /// offered follows with [`Self::renew_tools`].
+    /// The tools, to add and remove some while the conversation continues. The model's list follows with
+    /// [`Self::renew_tools`].
     #[must_use]
     pub fn tool_shelf(&self) -> &ToolShelf {
         &self.tools

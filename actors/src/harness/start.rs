@@ -14,10 +14,10 @@ use crate::journal::{Header, Journal, MemoryJournal};
 use crate::tool::Tool;
 
 impl Harness {
-    /// Starts a conversation, or goes on with that of the journal. It lasts as long as the value.
+    /// Starts a conversation, or continues that of the journal. It lasts as long as the value.
     ///
-    /// It needs neither an actix system nor a runtime here: it starts a thread that has both, on which everything
-    /// runs that the options hold, such as tools and handlers.
+    /// It needs neither an actix system nor a runtime here: it starts a thread that has both, on which all parts of the
+    /// options run, for example tools and handlers.
     ///
     /// # Errors
     /// A setting or tool that cannot work, or no thread to be had.
@@ -93,8 +93,7 @@ impl Harness {
         })
     }
 
-    /// Goes on with the conversation of a journal, or begins it if the journal is empty; see
-    /// [`Self::start`].
+    /// Continues the conversation of a journal, or begins it if the journal is empty; see [`Self::start`].
     ///
     /// ```
     /// use std::sync::Arc;
@@ -120,7 +119,7 @@ impl Harness {
     /// harness.prompt("The word is blue.").await?;
     /// drop(harness);
     ///
-    /// // Later, also in another process: it goes on where it was.
+    /// // Later, also in another process: it continues from its last record.
     /// let harness = Harness::start(options)?;
     /// assert_eq!(harness.messages().await?.len(), 2);
     /// model.push(ScriptedReply::text("Blue."));

@@ -27,8 +27,8 @@ const RULES: [Rule; 9] = [
     sixteen_journals_at_once_stay_apart,
 ];
 
-/// Holds a store to its contract, for each part of it with a new one that is empty. What `make`
-/// gives beside the store is dropped behind it, such as a folder.
+/// Holds a store to its contract, for each part of it with a new one that is empty. The second value of `make`, for
+/// example a folder, is dropped after the store.
 ///
 /// Spec: [JRNL-96]
 ///

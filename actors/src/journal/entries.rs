@@ -38,10 +38,10 @@ impl Entries {
         Self(receiver)
     }
 
-    /// The next ones; none behind the last.
+    /// The next ones; empty after the last.
     ///
     /// # Errors
-    /// If they ended before they were said to.
+    /// If the sender was dropped before the end.
     pub async fn next(&mut self) -> Result<Vec<Bytes>, BrokenOff> {
         self.0.recv().await.ok_or(BrokenOff)
     }
@@ -49,7 +49,7 @@ impl Entries {
     /// The same on a thread that may block.
     ///
     /// # Errors
-    /// If they ended before they were said to.
+    /// If the sender was dropped before the end.
     pub fn wait(&mut self) -> Result<Vec<Bytes>, BrokenOff> {
         self.0.blocking_recv().ok_or(BrokenOff)
     }
@@ -62,7 +62,7 @@ impl EntriesSender {
         entries.is_empty() || self.0.send(entries).await.is_ok()
     }
 
-    /// There are no more. Tells whether the journal is still being made.
+    /// Ends the entries. Returns true if the journal is still being made.
     pub async fn end(self) -> bool {
         self.0.send(Vec::new()).await.is_ok()
     }

@@ -28,7 +28,7 @@ pub struct Header {
     pub settings: Settings,
     /// The origin of a fork.
     pub forked_from: Option<ForkedFrom>,
-    /// The folder that it works in; the service's if none.
+    /// The folder that it works in. `None` for the service's folder.
     pub workspace: Option<Workspace>,
 }
 

@@ -36,7 +36,7 @@ impl Seal {
         Self(crc32fast::hash(epoch.to_string().as_bytes()))
     }
 
-    /// For a header, which says the epoch itself.
+    /// For a header, which contains the epoch itself.
     pub(super) fn of_header() -> Self {
         Self(crc32fast::hash(b""))
     }
@@ -112,7 +112,7 @@ impl Found {
     }
 }
 
-/// The record of a line; the error says why there is none. Parses only what has no checksum.
+/// The record of a line; the error is the reason why it has none. Parses only lines without a checksum.
 pub(super) fn find(line: &[u8], seal: Seal) -> Result<Found, &'static str> {
     let line = line.trim_ascii_end();
     let found = match Sealed::split(line) {
@@ -215,7 +215,7 @@ struct Envelope<'a> {
     data: &'a RawValue,
 }
 
-/// Reads a record that was found; nothing if it is no record despite its checksum.
+/// Reads a record that was found. `None` if it is not a record despite its checksum.
 pub(super) fn decode(line: &[u8], found: &Found, epoch: Epoch) -> Option<Entry> {
     let text = str::from_utf8(&line[found.start..found.end]).ok()?;
     let body = &line[found.start..found.body];
@@ -271,7 +271,7 @@ pub(super) fn encode(
     write!(lines, "{{\"seq\":{seq},\"at\":{}", new.at).map_err(serde_json::Error::io)?;
     let record = lines.len();
     serde_json::to_writer(&mut *lines, &new.record)?;
-    // The record's object goes on where the number and the time stand.
+    // The record's object continues after the number and the time.
     lines[record] = b',';
     Ok(seal.close(lines, start))
 }
@@ -307,7 +307,7 @@ fn object(new: &NewRecord) -> serde_json::Result<Bytes> {
 /// but the number is unchanged, byte for byte.
 ///
 /// # Errors
-/// When the object is no record.
+/// When the object is not a record.
 pub(super) fn renumber(
     json: &Bytes,
     seq: u64,

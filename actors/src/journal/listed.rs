@@ -23,7 +23,7 @@ impl Listed {
         all
     }
 
-    /// At most `limit` lines of a sorted list behind the line `after`.
+    /// At most `limit` lines of a sorted list after the line `after`.
     pub(super) fn page(all: &[Self], after: Option<&Self>, limit: usize) -> Vec<Self> {
         let start = after.map_or(0, |after| {
             all.partition_point(|listed| listed.place() <= after.place())

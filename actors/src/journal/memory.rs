@@ -304,7 +304,7 @@ impl MemoryStore {
         }
         let mut journals = lock(&self.journals);
         if let Some(journal) = journals.get(&id) {
-            // A new journal that nobody holds any more never came to be.
+            // A new journal without a holder was never used.
             let is_held = Arc::strong_count(&journal.log) > 1;
             if is_held || lock(&journal.log).state == LogState::Made {
                 return Ok(journal.clone());
@@ -319,7 +319,7 @@ impl MemoryStore {
         let entries = renumbered(&header, entries).map_err(OpenError::Storage)?;
         let journal = self.find_or_new(header.clone())?;
         let mut log = lock(&journal.log);
-        // Two clones are this one and the store's; a third one is somebody's.
+        // Two clones are this one and the store's; a third one belongs to a caller.
         if log.state != LogState::New || Arc::strong_count(&journal.log) > 2 {
             let id = header.conversation.to_string();
             return Err(OpenError::Exists { id });

@@ -1,7 +1,7 @@
 //! Journals: everything that must not be lost, one append-only log a conversation.
 //!
-//! [`Journal`] and [`JournalStore`] are what the actors know. Two implementations come with the
-//! crate; one on a remote log needs to do no more than these two traits say.
+//! [`Journal`] and [`JournalStore`] are the actors' interface. Two implementations come with the crate; one on a remote
+//! log needs to implement no more than these two traits.
 
 #[cfg(any(test, feature = "testing"))]
 pub mod contract;
@@ -46,7 +46,7 @@ pub use unfinished::Piece;
 use crate::ids::ConversationId;
 use crate::storage::{StorageError, StorageFuture};
 
-/// A record that is to be appended.
+/// A new record to append.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewRecord {
     /// The time of the fact, in milliseconds since the Unix epoch. It is reported, and never decides an order.
@@ -58,7 +58,7 @@ pub struct NewRecord {
 /// A record that was read back.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Entry {
-    /// Right behind the record.
+    /// The position after the record.
     pub position: Position,
     /// The time of the fact, in milliseconds since the Unix epoch.
     pub at: u64,
@@ -109,7 +109,7 @@ impl Damage {
 /// The outcome of replacing a journal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Replaced {
-    /// Right behind the last record of the new one.
+    /// The position after the last record of the new one.
     pub position: Position,
     /// The archive of the old journal, as errors name it; empty if there was none.
     pub archive: String,
@@ -120,12 +120,11 @@ pub trait Journal: Send + Sync + 'static {
     /// The header.
     fn header(&self) -> Header;
 
-    /// Right behind the last record that was appended.
+    /// The position after the last record that was appended.
     fn end(&self) -> Position;
 
-    /// Appends records behind record `expected`, all or none, and tells the position of each.
-    /// Appends are done in the order in which they were asked for. The first one takes the
-    /// journal for this process alone, and mends its end.
+    /// Appends records after record `expected`, all or none, and returns the position of each. Appends are done in the
+    /// order in which they were asked for. The first one takes the journal for this process alone, and mends its end.
     ///
     /// # Errors
     /// See [`AppendError`]; the journal is unchanged.
@@ -136,7 +135,7 @@ pub trait Journal: Send + Sync + 'static {
         durability: Durability,
     ) -> StorageFuture<Result<Vec<Position>, AppendError>>;
 
-    /// Reads the records behind record `after`. Changes nothing.
+    /// Reads the records after record `after`. Changes nothing.
     ///
     /// # Errors
     /// When the storage cannot be read.
@@ -152,11 +151,10 @@ pub trait Journal: Send + Sync + 'static {
         Ok(())
     }
 
-    /// Keeps pieces of blocks that are not finished, behind those that were kept before. They are
-    /// no records: a record that ends their block takes their place ([`Record::ends_block`]). They
-    /// outlive the process, and need not outlive a power cut. `handed` is the last record that was
-    /// handed to the journal before; it must be called in the order of appends. A journal that
-    /// keeps nothing costs its users what was shown of a reply when the process dies.
+    /// Keeps pieces of blocks that are not finished, after those that were kept before. They are not records: a record
+    /// that ends their block takes their place ([`Record::ends_block`]). They outlive the process, and need not outlive
+    /// a power cut. `handed` is the last record that was handed to the journal before; it must be called in the order
+    /// of appends. With a journal that keeps nothing, the part of a reply that was shown is lost when the process dies.
     ///
     /// # Errors
     /// When the storage refuses. Pieces that were kept before are unchanged.
@@ -165,7 +163,7 @@ pub trait Journal: Send + Sync + 'static {
         Box::pin(std::future::ready(Ok(())))
     }
 
-    /// Forgets what is kept, and leaves nothing of it behind. Asked for in the order of appends.
+    /// Forgets the kept pieces, and leaves nothing of them. Asked for in the order of appends.
     fn forget(&self) {}
 
     /// The blocks that are kept and were not finished by record `after`, which ended the last
@@ -237,7 +235,7 @@ pub trait JournalStore: Send + Sync + 'static {
         entries: Entries,
     ) -> StorageFuture<Result<Arc<dyn Journal>, OpenError>>;
 
-    /// The conversations, the last changed first, behind the one that `after` says.
+    /// The conversations, the last changed first, after the one in `after`.
     ///
     /// # Errors
     /// When the storage cannot be read.
@@ -312,7 +310,7 @@ pub enum OpenError {
         /// The conversation.
         id: String,
     },
-    /// Its first line is no header.
+    /// Its first line is not a header.
     #[display("{path} is damaged: {reason}; run `harness doctor`")]
     Unreadable {
         /// The journal.

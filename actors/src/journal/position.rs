@@ -31,11 +31,11 @@ impl FromStr for Epoch {
     }
 }
 
-/// A place in a journal: right behind the record `seq`, or before the first one for 0.
+/// A place in a journal: after the record `seq`, or before the first one for 0.
 ///
 /// The sum is that of the record's bytes. After a power cut a journal may have lost records that
 /// clients have seen and then hold others under the same numbers; the sum tells them apart.
-/// Written as `<epoch>-<seq>-<sum>`, such as `0f6a31c29be44d07-12-9b1f00c3`.
+/// Written as `<epoch>-<seq>-<sum>`, for example `0f6a31c29be44d07-12-9b1f00c3`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Position {
     /// The life of the journal.

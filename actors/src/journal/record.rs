@@ -56,7 +56,7 @@ pub enum Record {
         /// The queue that it waited in.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         queue: Option<Queue>,
-        /// Its name there; it waits no more.
+        /// The name that it had in the queue; it no longer waits there.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         item: Option<ItemId>,
         /// Files that go with it.
@@ -148,7 +148,7 @@ pub enum Record {
     },
     /// An operator took changes back.
     Undone {
-        /// Those behind this record.
+        /// The changes after this record were taken back.
         behind: u64,
         /// The outcome for each file.
         files: Vec<UndoneFile>,
@@ -216,12 +216,12 @@ pub enum Record {
         run: RunId,
         /// Counts the turns of the run from 1.
         turn: u32,
-        /// Tells what the request begins with from another: the model, the tools and the system
-        /// prompt. Thinking that was signed behind another beginning is not sent again.
+        /// Identifies the beginning of the request: the model, the tools and the system prompt. Thinking that was
+        /// signed after another beginning is not sent again.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         head: Option<String>,
-        /// The tools that the conversation is offered from now on, in the API's format; none if
-        /// they are on record already.
+        /// The tools that the conversation is offered from now on, in the API's format. `None` if they are on record
+        /// already.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         tools: Option<Vec<Value>>,
         /// The jobs whose ends the request has for the first time. In older journals the first
@@ -268,7 +268,7 @@ pub enum Record {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         window: Option<ContextWindow>,
     },
-    /// There is no complete reply.
+    /// The model's reply failed before it was complete.
     ReplyFailed {
         /// The error text.
         error: String,
@@ -359,7 +359,7 @@ pub enum Record {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<String>,
     },
-    /// Messages wait no more, and will not be said.
+    /// Queued messages were withdrawn; they will not be sent to the model.
     Withdrawn {
         /// Their names.
         items: Vec<ItemId>,
@@ -395,7 +395,7 @@ pub enum Record {
         reason: CompactionReason,
         /// The estimate of the next request, in tokens.
         tokens: u64,
-        /// The name of the client that asked for it; none if it began by itself.
+        /// The name of the client that asked for it. `None` if the service began it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<String>,
     },
@@ -413,7 +413,7 @@ pub enum Record {
         tokens_before: u64,
         /// The estimate of the next request now, in tokens.
         tokens_after: u64,
-        /// The model that wrote the summary; empty if none did.
+        /// The model that wrote the summary; empty if no model did.
         #[serde(default)]
         model: String,
         /// The token counts of the requests that made the summary, as the API names them.
@@ -427,7 +427,7 @@ pub enum Record {
         /// The token counts of the requests that were made for it.
         #[serde(default)]
         usage: Object,
-        /// The name of the client that asked for it; none if it began by itself.
+        /// The name of the client that asked for it. `None` if the service began it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<String>,
     },
@@ -444,8 +444,8 @@ pub enum Record {
         /// The keys of messages that were queued before, each with its name there.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         item_keys: Vec<(String, ItemId)>,
-        /// The digests of the texts and files of those messages, each behind its key; versions that
-        /// kept none wrote none.
+        /// The digests of the texts and files of those messages, each with its key; empty in journals of older
+        /// versions.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         digests: Vec<(String, String)>,
         /// The tools that the conversation is offered, in the API's format, if they are on record.
@@ -455,8 +455,7 @@ pub enum Record {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<String>,
     },
-    /// One durable fact of a workflow, in a journal of its own; the type and the data as the workflow
-    /// wrote them.
+    /// One durable fact of a workflow, in a separate journal; the type and the data as the workflow wrote them.
     Workflow(Value),
     /// A record of a type that this version does not know; kept unchanged.
     #[serde(skip)]
@@ -678,8 +677,8 @@ impl Record {
         )
     }
 
-    /// The event that the record has to outlive before anything behind it is done: an operator who
-    /// was answered, and a run that was shown to end, rely on it.
+    /// The event that the record has to outlive before any later effect is carried out: an operator who was answered,
+    /// and a run that was shown to end, rely on it.
     #[must_use]
     pub fn durability(&self) -> Durability {
         match self {

@@ -77,9 +77,8 @@ impl KeptPiece {
     }
 }
 
-/// The blocks that pieces add up to, those of this life of the journal that were kept behind record
-/// `after` or a later one. A piece that does not continue its block ends the reading: what is behind
-/// it was never shown.
+/// The blocks that pieces add up to, those of this life of the journal that were kept after record `after` or a later
+/// one. A piece that does not continue its block ends the reading: later pieces were never shown.
 pub(super) fn join(
     pieces: impl IntoIterator<Item = KeptPiece>,
     epoch: Epoch,

@@ -164,8 +164,8 @@ impl Assembler {
     /// An error that the API sent, or a stream that breaks the API's rules. The assembler must
     /// not be used after either.
     pub fn take(&mut self, name: &str, data: &str) -> Result<Step, ModelError> {
-        // Events are told apart by the type in their data, or by their names where a server leaves
-        // the type out. What stands in an event of another name may be anything.
+        // The type in an event's data identifies it, or its name where a server omits the type. An event of another
+        // name may contain anything.
         let is_foreign = !matches!(name, "" | "message") && !EVENTS.contains(&name);
         let tagged = if data.trim_start().starts_with('{') {
             parse(data)
@@ -334,8 +334,8 @@ impl Assembler {
         }
     }
 
-    /// Ends the reply. A block that is still open counts with its content so far; a call of a tool does so only where
-    /// the API says that it cut the reply, and has a bad input elsewhere. Neither is ever run.
+    /// Ends the reply. A block that is still open counts with its content so far; a call of a tool does so only if the
+    /// API reports that it cut the reply, and otherwise has a bad input. Neither is ever run.
     fn finish(&mut self) -> Result<Step, ModelError> {
         self.expect_started("message_stop")?;
         let was_cut = matches!(
@@ -519,8 +519,8 @@ fn parse<'a, T: Deserialize<'a>>(data: &'a str) -> Result<T, ModelError> {
         .map_err(|error| malformed(format_args!("an event is not as expected: {error}")))
 }
 
-/// An error inside the stream. It has no status of its own, so it gets the one that the API
-/// answers with when it knows before the stream begins.
+/// An error inside the stream. It has no separate status, so it gets the one that the API answers with when it knows
+/// before the stream begins.
 fn api_error(event: &Object) -> ModelError {
     let error = event.get("error").and_then(Value::as_object);
     let text = |object: Option<&Object>, key: &str| {

@@ -119,7 +119,7 @@ async fn read_reply(
             }
         }
     };
-    // The data of the last event may stand there without its blank line.
+    // The data of the last event may come without its blank line.
     let last = lines.unfinished().filter(is_message_stop);
     let end = last.map(|event| take(&event, assembler, &mut emit));
     end.transpose()?.flatten().ok_or(broken)

@@ -22,7 +22,7 @@ use crate::ids::CallId;
 use crate::reply::{Block, ReplyEnd};
 use crate::send::tell;
 
-/// The models that are not served any more, each with the one that is asked in its place.
+/// The models that are no longer served, each with the one that is asked in its place.
 pub(super) type Successors = Rc<RefCell<HashMap<Arc<str>, Arc<str>>>>;
 
 /// A call that is under way.
@@ -38,7 +38,7 @@ pub(super) struct Call {
     pub(super) left_out: LeftOut,
     /// The error of the request that had all of its files.
     pub(super) failed_with_files: Option<AttemptError>,
-    /// True if a block was shown: from then on there is no other attempt.
+    /// True if a block was shown: after that no further attempt is made.
     pub(super) shown: bool,
     pub(super) order: StartModelCall,
 }

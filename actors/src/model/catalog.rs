@@ -66,7 +66,7 @@ enum Answer {
     Asked(WeakShared<LocalBoxFuture<'static, Found>>),
 }
 
-/// Remembers what the API says of its models. Clones share it.
+/// Caches the API's descriptions of its models. Clones share it.
 #[derive(Clone, Default)]
 pub(super) struct Catalog {
     answers: Rc<RefCell<HashMap<Question, Answer>>>,
@@ -103,7 +103,7 @@ impl Catalog {
             None
         } else {
             match self.list(client, key_source).await {
-                // Who says the windows of others has one route for them.
+                // A server that lists the windows of other models has one route for them.
                 Ok(listed) if listed.iter().any(says_window) => None,
                 // A server without a list may have properties; one that gave no answer has none.
                 Ok(_) | Err(ModelError::Api { .. } | ModelError::Malformed { .. }) => {
@@ -220,7 +220,7 @@ impl Catalog {
         if answers.len() >= MAX_ANSWERS {
             answers.clear();
         }
-        // That there is no such model may change any time: it may have been misspelt in a list.
+        // An unknown model may become known any time: a list may have misspelt it.
         let is_empty = found.as_ref().is_ok_and(|models| models.is_empty());
         let lifetime = if found.is_err() || is_empty {
             PAUSE

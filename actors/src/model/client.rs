@@ -14,11 +14,11 @@ use crate::secret::{Redaction, Secret};
 /// Time limit for finding a key.
 const KEY_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The hint behind the refusal of a request that had no key.
+/// The hint after the refusal of a request that had no key.
 const NO_KEY: &str = "; no key was sent: set ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN for the service, \
     and start it again";
 
-/// The hint behind the origin of a key that was refused.
+/// The hint after the origin of a key that was refused.
 const OTHER_KEY: &str = ": `harness config` shows what is set, and `harness restart` takes another";
 
 /// A client for one arbiter.

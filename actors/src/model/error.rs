@@ -49,7 +49,7 @@ pub enum ModelError {
     Api {
         /// The HTTP status; of an error inside the stream the status that belongs to its type.
         status: u16,
-        /// The API's error type, such as `overloaded_error`.
+        /// The API's error type, for example `overloaded_error`.
         kind: String,
         /// The API's message.
         message: String,
@@ -91,7 +91,7 @@ pub enum ModelError {
         /// The reason.
         reason: String,
     },
-    /// Nothing more is to be written down.
+    /// The journal has no room for further records.
     #[display("stopped: {reason}")]
     NoRoom {
         /// The reason.
@@ -153,7 +153,7 @@ pub enum ModelError {
         /// The API's limit.
         limit: usize,
     },
-    /// There is no key for the call.
+    /// The call has no key.
     #[display("{origin} gives no key; {reason}")]
     Key {
         /// The source of the key.
@@ -199,8 +199,8 @@ fn in_brackets(status: u16, request_id: Option<&str>) -> String {
 }
 
 impl ModelError {
-    /// The error that an answer with another status than 200 tells: for a
-    /// [`super::Transport`] that gets such answers. `request_id` is the header of that name.
+    /// The error of an answer with another status than 200: for a [`super::Transport`] that gets such answers.
+    /// `request_id` is the header of that name.
     #[must_use]
     pub fn of_answer(status: u16, body: &[u8], request_id: Option<String>) -> Self {
         Self::of_answer_without(status, body, request_id, &Redaction::default())
@@ -318,7 +318,7 @@ impl ModelError {
 
     /// True if the request has outgrown what the model or the API takes, so that it is worth another attempt once the
     /// past in it is shorter. The caller asks it before [`Self::is_refused_request`], which holds for these errors too:
-    /// nothing of such a request is wrong by itself.
+    /// the request itself is not at fault.
     #[must_use]
     pub fn is_too_long(&self) -> bool {
         match self {

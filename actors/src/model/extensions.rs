@@ -14,9 +14,9 @@ use crate::secret::Redaction;
 pub struct ModelExtensions {
     /// The store of the contents of attachments.
     pub attachments: Arc<dyn AttachmentStore>,
-    /// Carries requests; the HTTP client if none.
+    /// Carries requests. `None` for the HTTP client.
     pub transport: Option<Arc<dyn Transport>>,
-    /// Gives a key before every call; the settings' credential is used if none.
+    /// Gives a key before every call. `None` for the settings' credential.
     pub keys: Option<Arc<dyn KeyResolver>>,
     /// Takes secrets out of the API's answers. It learns the settings' credential, and the keys that
     /// are resolved, so that they are never seen either.

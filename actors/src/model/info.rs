@@ -34,7 +34,7 @@ pub struct ModelInfo {
 /// Source: `ModelCapabilities` of the official SDKs.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ModelCapabilities {
-    /// Support for a request that says how much effort a reply is worth.
+    /// Support for a request with the effort that a reply is worth.
     #[serde(default, deserialize_with = "lenient")]
     pub effort: EffortSupport,
     /// Support for thinking.
@@ -108,7 +108,7 @@ impl ModelInfo {
         self.lifecycle.as_deref() == Some("retired")
     }
 
-    /// A model of which nothing is known.
+    /// A model without any description.
     pub(super) fn nothing_of(model: &str) -> Self {
         Self {
             id: model.to_owned(),
@@ -116,7 +116,7 @@ impl ModelInfo {
         }
     }
 
-    /// The same, with what its server says of itself where the list says nothing.
+    /// The same, completed by the server's properties where the list has none.
     pub(super) fn completed(&self, server: &Self) -> Self {
         let mut info = self.clone();
         info.max_input_tokens = info.max_input_tokens.or(server.max_input_tokens);
@@ -135,8 +135,8 @@ impl ModelInfo {
     }
 }
 
-/// Reads a value, and takes one that is not as expected for missing: what an API says about a
-/// model must not be lost for one field.
+/// Reads a value, and takes an unexpected one for missing: the rest of a model's description must not be lost for one
+/// field.
 fn lenient<'de, D, T>(deserializer: D) -> Result<T, D::Error>
 where
     D: Deserializer<'de>,

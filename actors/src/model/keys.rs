@@ -39,8 +39,8 @@ pub trait KeyResolver: Send + Sync + 'static {
     /// Why there is none, in words that do not hold the key.
     fn resolve(&self, source: Option<&str>) -> BoxFuture<'static, Result<Option<Secret>, String>>;
 
-    /// The place that the key of a source comes from, such as `api_key from ANTHROPIC_API_KEY`, for
-    /// the operator of a key that the API refuses. Nothing if it is not to be told.
+    /// The place that the key of a source comes from, for example `api_key from ANTHROPIC_API_KEY`, for the operator of
+    /// a key that the API refuses. `None` hides the place.
     fn origin(&self, source: Option<&str>) -> Option<String> {
         source.map(|source| format!("the key source {source:?}"))
     }

@@ -53,7 +53,7 @@ pub struct CancelModelCall {
 }
 
 impl ModelEvent {
-    /// The end of a call of which nothing came.
+    /// The end of a call without any reply.
     pub(crate) fn failed(call_id: CallId, error: ModelError) -> Self {
         Self::Failed {
             call_id,
@@ -161,7 +161,7 @@ pub enum ModelEvent {
         /// The abilities.
         info: Option<Arc<ModelInfo>>,
     },
-    /// There is no complete reply, and no further attempt.
+    /// The reply failed before it was complete, and no further attempt is made.
     Failed {
         /// The call.
         call_id: CallId,

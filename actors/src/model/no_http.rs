@@ -17,7 +17,7 @@ impl Http {
         Self
     }
 
-    /// Fails: there is no client.
+    /// Fails: this build has no client.
     pub(super) async fn send(
         &self,
         _: &ApiAccess<'_>,
@@ -28,7 +28,7 @@ impl Http {
         Err(AttemptError::before_stream(ModelError::NoClient))
     }
 
-    /// Fails: there is no client.
+    /// Fails: this build has no client.
     pub(super) async fn document(&self, _: &ApiAccess<'_>, _: &str) -> Result<Vec<u8>, ModelError> {
         Err(ModelError::NoClient)
     }

@@ -1,6 +1,6 @@
 //! Refusals of servers whose models take no tools.
 
-/// The parts of such a text, in small letters.
+/// The parts of these refusals, in small letters.
 ///
 /// Source: the answers of Ollama, Groq, OpenRouter, vLLM and llama.cpp, as public trackers report them.
 const SAYINGS: [&str; 8] = [
@@ -14,7 +14,7 @@ const SAYINGS: [&str; 8] = [
     "tools param requires --jinja",
 ];
 
-/// The advice to an operator behind a refusal; nothing if it is for another reason.
+/// The advice to an operator after a refusal. `None` if it has another reason.
 pub(super) fn way_out(message: &str) -> Option<&'static str> {
     let message = message.to_ascii_lowercase();
     let is_said = SAYINGS.iter().any(|said| message.contains(said));

@@ -69,7 +69,7 @@ const SAYINGS: [Said; 22] = [
         &["prompt too long", "context length"],
         &["context length of ", "context length ("],
     ),
-    // MiniMax; the number behind it is that of the error
+    // MiniMax; the number after it is that of the error
     said(&["context window exceeds limit"], &[]),
     // Kimi
     said(&["exceeded model token limit"], &["token limit: "]),
@@ -81,15 +81,15 @@ const SAYINGS: [Said; 22] = [
     ),
 ];
 
-/// True if an error says that the request outgrew the model's window. A server that is busy, or that counts requests,
-/// says nothing of the window, whatever its words.
+/// True if an error means that the request outgrew the model's window. The error of a busy server, or of one that
+/// counts requests, is not about the window, whatever its words.
 pub(super) fn is_overflow(status: u16, kind: &str, message: &str) -> bool {
     matches!(status, 400 | 413 | 422 | 500)
         && !kind.contains("rate_limit")
         && sayings(kind, message).next().is_some()
 }
 
-/// The window that such an error names, in tokens.
+/// The window in the text of an overflow error, in tokens.
 pub(super) fn window_named(kind: &str, message: &str) -> Option<u64> {
     let message = message.to_ascii_lowercase();
     let mut leads = sayings(kind, &message).flat_map(|said| said.window_behind);

@@ -10,8 +10,8 @@ use super::client::ApiClient;
 use super::live_models::{Models, get, is_path_part};
 use super::{ModelError, ModelInfo};
 
-/// The window of the model that the server runs, and whether it sees images; nothing if the
-/// server does not say so. That it does not is no failure.
+/// The window of the model that the server runs, and its support for images. Empty if the server does not report them,
+/// which is not a failure.
 pub(super) async fn properties(client: ApiClient, model: Arc<str>) -> Result<Models, ModelError> {
     if !is_path_part(&model) {
         return Ok(Models::default());

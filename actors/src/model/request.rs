@@ -16,7 +16,7 @@ use crate::attachment::AttachmentStore;
 ///
 /// Source: the API's documentation of models.
 const ANY_MODELS_LIMIT: u32 = 32_000;
-/// Size of a token of which no more is known, in bytes. Most are larger.
+/// Size of a token in bytes, for models whose rate is unknown. Most are larger.
 const TOKEN_BYTES: u64 = 3;
 
 /// The model that is asked when none is chosen.
@@ -90,10 +90,10 @@ impl HeadSettings<'_> {
 pub enum Caching {
     /// No caching.
     Off,
-    /// Everything, for 5 minutes behind its last use.
+    /// Everything, for 5 minutes after its last use.
     #[default]
     FiveMinutes,
-    /// Everything, for an hour behind its last use.
+    /// Everything, for an hour after its last use.
     OneHour,
 }
 
@@ -153,7 +153,7 @@ impl RequestHead {
                 settings += &format!("{tool},");
             }
             let last = last.to_string();
-            // A tool is an object with a name, so there is something in front of the mark.
+            // A tool is an object with a name, so the mark is not its first field.
             match last.strip_suffix('}') {
                 Some(start) if !mark.is_empty() => settings += &format!("{start}{mark}}}"),
                 _ => settings += &last,
@@ -181,8 +181,8 @@ impl RequestHead {
         }
     }
 
-    /// Tells the model, the system prompt and the tools from others: thinking that was signed
-    /// behind them is worth nothing behind others. The same in every process and version.
+    /// Identifies the model, the system prompt and the tools: thinking that was signed after them is invalid after
+    /// others. The same in every process and version.
     #[must_use]
     pub fn fingerprint(&self) -> &str {
         &self.fingerprint
@@ -206,8 +206,8 @@ impl RequestHead {
         self.key_source.as_ref()
     }
 
-    /// A request with these messages. `lacks_thinking`: the reply whose calls are answered last
-    /// has no thinking in front of them, which not every kind of thinking allows.
+    /// A request with these messages. `lacks_thinking`: the reply whose calls are answered last has no thinking before
+    /// them, which not every kind of thinking allows.
     #[must_use]
     pub fn request(&self, messages: Vec<Piece>, lacks_thinking: bool) -> ModelRequest {
         ModelRequest {

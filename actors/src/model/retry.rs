@@ -55,8 +55,8 @@ pub(super) fn advice(status: u16, body: &str, hints: Hints<'_>, now: SystemTime)
         Some("false") => false,
         _ => matches!(status, 408 | 409 | 429 | 500..),
     };
-    // A spent budget comes as 429 without retry-after and does not refill within minutes. A request
-    // that is too long stays so, also where a server calls that an error of its own.
+    // A spent budget comes as 429 without retry-after and does not refill within minutes. A request that is too long
+    // stays so, even if a server calls that a server error.
     let is_final =
         || body.contains("enforced_spend_limit_reached") || is_overflow(status, "", body);
     if !retryable || is_final() {

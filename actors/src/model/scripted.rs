@@ -58,7 +58,7 @@ impl ScriptedTransport {
         self.lock().requests.clone()
     }
 
-    /// Says what models there are and what they can do.
+    /// Sets the models that exist, with their abilities.
     pub fn set_models(&self, models: Vec<ModelInfo>) {
         self.lock().models = models;
     }

@@ -5,7 +5,7 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct FirstHalf(u16);
 
-/// A JSON text in which no escape is half a character any more.
+/// A JSON text without an escape that is half a character.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Mended {
     pub(super) json: String,

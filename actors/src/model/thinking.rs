@@ -59,7 +59,7 @@ pub(super) fn thinks(fields: &str) -> bool {
 /// True if the id of a model does not exclude a temperature. The API refuses one for the models of a generation that it
 /// leaves out.
 pub(super) fn takes_temperature(model: &str) -> bool {
-    // Gateways put names of their own in front.
+    // Gateways put a prefix before the name.
     let own = model.rfind("claude-").map_or(model, |at| &model[at..]);
     Generation::of(own).is_none_or(|generation| generation.version < (4, 7))
 }
@@ -178,7 +178,7 @@ struct Generation<'a> {
 }
 
 impl<'a> Generation<'a> {
-    /// From ids such as `claude-3-5-haiku-20241022` and `claude-opus-4-5`.
+    /// From ids, for example `claude-3-5-haiku-20241022` and `claude-opus-4-5`.
     fn of(model: &'a str) -> Option<Self> {
         let parts = model.strip_prefix("claude-")?.split('-');
         let (numbers, words): (Vec<&str>, Vec<&str>) = parts

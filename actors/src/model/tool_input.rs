@@ -61,7 +61,7 @@ fn invalid(text: &str, error: &serde_json::Error) -> InputError {
     InputError::Invalid(format!("{error}, at the end of `{context}`"))
 }
 
-/// The answer to a call with such an input: the fault and its place, the beginning of the received text, and the way
+/// The answer to a call with an invalid input: the fault and its place, the beginning of the received text, and the way
 /// out.
 pub(super) fn answer(text: &str, error: &InputError) -> String {
     let beginning = &text[..text.floor_char_boundary(MAX_BEGINNING)];
@@ -163,8 +163,7 @@ fn complete_part(text: &str) -> (usize, String) {
     kept
 }
 
-/// Walks a JSON value and refuses an object that has a name twice: two readers of such an object
-/// could see two different calls.
+/// Walks a JSON value and refuses an object with a duplicate name: two readers of it could see two different calls.
 struct UniqueNames;
 
 impl<'de> DeserializeSeed<'de> for UniqueNames {

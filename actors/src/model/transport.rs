@@ -22,9 +22,8 @@ pub struct TransportRequest {
 /// The server-sent events of a reply, in chunks of any size.
 pub type TransportStream = BoxStream<'static, Result<Bytes, ModelError>>;
 
-/// Takes requests to the model in place of the HTTP client: to another service, through another
-/// library, or to a script in a test. Everything behind it stays the same: how replies are
-/// decoded, and when an attempt is made again.
+/// Takes requests to the model in place of the HTTP client: to another service, through another library, or to a script
+/// in a test. The decoding of replies and the rules for further attempts stay the same.
 ///
 /// ```
 /// # use actix::prelude::*;
@@ -94,8 +93,8 @@ pub trait Transport: Send + Sync + 'static {
     /// gives the request up.
     ///
     /// # Errors
-    /// When there is no reply. [`ModelError::Connection`] and [`ModelError::Api`] with statuses
-    /// such as 429 and 529 are tried again.
+    /// When the request gets no reply. [`ModelError::Connection`] and [`ModelError::Api`] with statuses like 429 and
+    /// 529 are tried again.
     fn send(
         &self,
         request: TransportRequest,

@@ -170,7 +170,7 @@ pub struct RunOrder {
     /// The key under which a repetition is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
-    /// Features, if fewer or more than the file says; a strict workflow takes one.
+    /// Maximum number of features, if other than in the file; a strict workflow takes one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_features: Option<u32>,
     /// Iterations of this run.

@@ -73,7 +73,7 @@ fn without_temporary(word: &str) -> String {
     format!("{}<temporary>{}", &word[..start], &path[end..])
 }
 
-/// A word with `#` for every number: digits, and hexadecimal digits of which one at least is a digit.
+/// A word with `#` for every number: digits, and hexadecimal digits with at least one decimal digit among them.
 fn plain_word(word: &str) -> String {
     let mut plain = String::with_capacity(word.len());
     let mut piece = String::new();

@@ -76,8 +76,8 @@ impl Guard {
         &self.scripts
     }
 
-    /// The path without its extension whose place a new file takes in what a check runs; none if it takes none. The
-    /// caller must find out if the base has a file there, which the check runs rightly then.
+    /// The path without its extension under which a check would run a new file in place of another one. `None` if no
+    /// check would. The caller must find out if the base has a file there, which the check runs rightly then.
     #[must_use]
     pub fn shadowed(&self, path: &str) -> Option<String> {
         let mut folder = String::new();
@@ -187,7 +187,7 @@ impl Guard {
             .extend(joined(folder, path).filter(|path| !path.is_empty()));
     }
 
-    /// The first word that is no option.
+    /// The first word that is not an option.
     fn add_first(&mut self, rest: &[String], folder: &str) {
         let script = rest.iter().find(|word| !word.starts_with('-'));
         if let Some(script) = script {

@@ -66,7 +66,7 @@ impl WorkflowsActor {
                 return opening.clone();
             }
         }
-        // Whoever asks for what is not there leaves nothing behind.
+        // A request for an unknown workflow leaves no entry.
         self.open
             .retain(|_, opening| !matches!(opening.peek(), Some(Err(_))));
         let (parts, name) = (self.parts.clone(), id.to_owned());
@@ -116,7 +116,7 @@ impl WorkflowsActor {
         let known = self.open.contains_key(&id).then(|| self.opening(&id));
         let (parts, name) = (self.parts.clone(), id.clone());
         let making = async move {
-            // Somebody may have looked for it before it was made.
+            // Another client may have looked for it before it was made.
             if let Some(known) = known {
                 match known.await {
                     Err(WorkflowError::NotFound { .. }) => {}
@@ -126,7 +126,7 @@ impl WorkflowsActor {
             make(parts, &name, order).await
         };
         let making = making.boxed_local().shared();
-        // Whoever asks for it meanwhile gets the same one.
+        // A client that asks for it meanwhile gets the same one.
         let opening = making.clone().map(|made| made.map(|(actor, _)| actor));
         self.open.insert(id, opening.boxed_local().shared());
         let looking = async move {
@@ -397,7 +397,7 @@ impl Handler<ListWorkflows> for WorkflowsActor {
         Box::pin(async move {
             let mut views = Vec::new();
             for opening in openings {
-                // One that cannot be opened was told of when it was tried.
+                // One that cannot be opened was reported when that was tried.
                 if let Ok(actor) = opening.await
                     && let Ok(Ok(view)) = actor.send(Look).await
                 {

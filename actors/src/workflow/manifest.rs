@@ -71,7 +71,7 @@ pub struct Workspace {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum GitMode {
-    /// A linked worktree on a branch of its own; the default.
+    /// A linked worktree on a separate branch; the default.
     Worktree,
     /// The repository's own working tree, which has to be clean.
     InPlace,
@@ -160,8 +160,7 @@ pub struct Check {
     pub command: Option<Command>,
     /// The exit code it has to have.
     pub exit: Exit,
-    /// A regular expression that some line of its output has to match; without such a line the check is
-    /// vacuous.
+    /// A regular expression that a line of its output has to match; without a matching line the check is vacuous.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub must_match: Option<String>,
     /// A regular expression that no line may match.
@@ -278,7 +277,7 @@ pub struct Policy {
     pub retry_budget: u32,
     /// The failures that end a run at once.
     pub fail_fast: FailFast,
-    /// Iterations in all; none only where the file says so.
+    /// Maximum number of iterations. `None` only if the file removes the limit.
     pub max_iterations: Option<u32>,
     /// The accepted features that are checked again.
     pub regression: Regression,
@@ -307,8 +306,8 @@ pub enum Regression {
     None,
 }
 
-/// The limits of a workflow's usage. None is without a bound, only where the file says "unlimited"; of the
-/// cost, where it says nothing.
+/// The limits of a workflow's usage. `None` removes a limit; only the file can do that, with "unlimited", or for the
+/// cost by leaving it out.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Budget {
     /// Tokens in all.

@@ -21,7 +21,7 @@ use crate::storage::StorageError;
 #[derive(Debug, Clone, Message)]
 #[rtype(result = "Result<(WorkflowSnapshot, bool), WorkflowError>")]
 pub struct CreateWorkflow {
-    /// Its id; made up if none.
+    /// Its id. `None` generates one.
     pub id: Option<String>,
     /// The name of its file.
     pub name: String,
@@ -57,7 +57,7 @@ pub struct ApplyFile {
     pub id: String,
     /// The file.
     pub given: GivenFile,
-    /// The SHA-256 of the file that has to count until then; any if none.
+    /// The SHA-256 of the file that must be in force until then. `None` for any.
     pub over: Option<String>,
     /// True if features may be missing in it.
     pub allow_remove: bool,
@@ -101,8 +101,8 @@ pub struct Counting {
     pub folder: PathBuf,
 }
 
-/// Gives a workflow an order other than `Create`. Sent by HTTP; answered when it is on record, a cancel when
-/// nothing of the workflow runs any more.
+/// Gives a workflow an order other than `Create`. Sent by HTTP; answered when it is on record, a cancel when nothing of
+/// the workflow runs any longer.
 #[derive(Debug, Clone, Message)]
 #[rtype(result = "Result<Answer, WorkflowError>")]
 pub struct GiveOrder {
@@ -209,7 +209,7 @@ pub enum WorkflowError {
     /// Its journal cannot be opened.
     #[display("{_0}")]
     Open(OpenError),
-    /// Its journal takes no more.
+    /// Its journal refuses new records.
     #[display("{_0}")]
     Storage(StorageError),
 }

@@ -38,7 +38,7 @@ pub struct OnBase<'a> {
 /// The outcome of a check on the base.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct BaseCheck {
-    /// The feature; none if it is of every candidate, or of the base.
+    /// The feature. `None` if the check is of every candidate, or of the base.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub feature: Option<String>,
     /// The check.
@@ -79,7 +79,7 @@ impl OnBase<'_> {
     /// as it ends. What the base is. Blocks for as long as that takes.
     ///
     /// # Errors
-    /// If there is no base, git or what makes the worktree ready fails, or it was stopped.
+    /// If the folder has no base, git or a preparation of the worktree fails, or it was stopped.
     pub fn run(&self, stop: &StopHandle, tell: &mut dyn FnMut(BaseCheck)) -> Result<Head, String> {
         let mut ground = self.ground()?;
         let done = self.all(&mut ground, stop, tell);
@@ -221,7 +221,7 @@ impl Ground<'_> {
             .map(|tree| self.git.tree_now(tree, &self.head.commit));
         let is_same = matches!(now, Some(Ok(tree)) if tree == self.head.tree);
         if !is_same {
-            // The next check gets a tree that nobody has changed.
+            // The next check gets an unchanged tree.
             self.clear()?;
         }
         let run = CommandRun {

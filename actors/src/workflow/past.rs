@@ -16,7 +16,7 @@ use super::record::{CheckEnded, IterationEnded, VerificationEnded, WorkflowRecor
 pub enum Wanted {
     /// A page, without checks.
     Page {
-        /// Only those behind this one.
+        /// Only those after this one.
         after: u32,
         /// Maximum number of iterations.
         limit: usize,

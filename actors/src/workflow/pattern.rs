@@ -13,7 +13,7 @@ pub fn compile(text: &str) -> Result<Regex, String> {
     let pattern = RegexBuilder::new(text).size_limit(MAX_SIZE).build();
     pattern.map_err(|error| {
         let whole = error.to_string();
-        // The last line says it; those above point at the place.
+        // The last line has the reason; those above point at the place.
         let last = whole.lines().last().unwrap_or_default();
         let reason = last.trim().trim_start_matches("error: ");
         format!("{text:?} is no regular expression: {reason}")

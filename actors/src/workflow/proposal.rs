@@ -27,7 +27,7 @@ pub enum Changed {
         /// Its name.
         feature: String,
     },
-    /// A feature that there is no more; applied only when that is allowed.
+    /// A feature that the new file lacks; applied only when that is allowed.
     FeatureRemoved {
         /// Its name.
         feature: String,

@@ -1,6 +1,6 @@
 //! The records of a workflow's journal: one durable fact each. The journal adds number and time.
 //!
-//! Records are a format of their own: journals outlive the machine that wrote them.
+//! Records are a separate format: journals outlive the machine that wrote them.
 
 use serde::{Deserialize, Serialize};
 
@@ -222,9 +222,9 @@ pub enum WorkflowRecord {
         /// The step that was under way.
         found: String,
     },
-    /// The file's command was given what people are to be told.
+    /// The file's command received a notice for people.
     Notified {
-        /// Counts what they are to be told.
+        /// The number of the notice.
         number: u32,
         /// The reason of a failed delivery.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -256,7 +256,7 @@ pub struct ManifestApplied {
     /// The strength of the sandbox for commands when it was applied.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sandbox: Option<Sandbox>,
-    /// The file, below the folder of the repository; none if the text came in another way.
+    /// The file, below the folder of the repository. `None` if the text came in another way.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
     /// The operator who applied it.
@@ -343,7 +343,7 @@ pub struct CheckEnded {
     pub output: String,
     /// The last 4 KiB of that.
     pub tail: String,
-    /// The look of the failure; none if it passed.
+    /// The fingerprint of the failure. `None` if it passed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fingerprint: Option<String>,
     /// The names of passing tests, of a check with `keep`.
@@ -459,8 +459,8 @@ pub enum Intervention {
 }
 
 impl WorkflowRecord {
-    /// The disaster that the record outlives before anything behind it is done: what may not happen twice, a
-    /// judgement, and what an operator was answered rely on it.
+    /// The disaster that the record outlives before any later effect is carried out: effects that may not happen twice,
+    /// judgements, and answers to operators rely on it.
     #[must_use]
     pub fn durability(&self) -> Durability {
         match self {

@@ -26,7 +26,7 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// The first start behind that time; none if only a person starts it.
+    /// The first start after that time. `None` if only a person starts it.
     #[must_use]
     pub fn next_start(&self, now: u64) -> Option<u64> {
         if let Some(every_s) = self.every_s {
@@ -35,7 +35,7 @@ impl Schedule {
         self.at.iter().map(|at| at.next(now)).min()
     }
 
-    /// The first start behind `now` in the row that `due` is in; none if only a person starts it.
+    /// The first start after `now` in the row of `due`. `None` if only a person starts it.
     #[must_use]
     pub fn start_behind(&self, due: u64, now: u64) -> Option<u64> {
         let Some(every_s) = self.every_s else {
@@ -80,7 +80,7 @@ pub struct DayTime {
 }
 
 impl DayTime {
-    /// The next time that it is that time of day, behind `now`.
+    /// The next time that it is that time of day, after `now`.
     #[must_use]
     pub fn next(self, now: u64) -> u64 {
         let day_ms = DAY_MINUTES * MINUTE_MS;

@@ -12,8 +12,8 @@ const NAME: &str = r"^[A-Za-z0-9._-]+$";
 /// A length of time.
 const TIME: &str = r"^([0-9]+h)?([0-9]+m)?([0-9]+s)?$";
 
-/// The schema, of draft 2020-12. A file that it refuses is refused; what it cannot tell, such as a circle,
-/// reading the file does.
+/// The schema, of draft 2020-12. A file that it refuses is refused; faults that it cannot find, for example a circle,
+/// are found when the file is read.
 #[must_use]
 pub fn schema() -> Value {
     let mut schema = json!({
@@ -105,7 +105,7 @@ fn kind(kind: &Kind) -> Value {
             with_word(time, *or)
         }
         Kind::OneOf { words, hint: _ } => json!({"enum": words}),
-        // Behind the program itself an argument may be empty.
+        // After the program itself an argument may be empty.
         Kind::Texts { min: 0 } => json!({"type": "array", "items": text()}),
         Kind::Texts { min } => json!({
             "type": "array",

@@ -24,7 +24,7 @@ pub struct Chosen {
 
 /// Chooses features.
 pub trait FeatureSelector: Send + Sync {
-    /// One that is open, of all in the order of the file. None if none may be chosen.
+    /// Chooses an open feature among all, which are in the order of the file. `None` if none may be chosen.
     fn select(&self, features: &[Choice<'_>]) -> Option<Chosen>;
 }
 

@@ -147,8 +147,8 @@ impl Found {
     }
 }
 
-/// The file with a starter list in place of the word that asks for it, as JSON; none if the file asks for none
-/// or cannot be read. What is approved is this text, with every command in it.
+/// The file with a starter list in place of the word that asks for it, as JSON. `None` if the file asks for none or
+/// cannot be read. A person approves this text, with every command in it.
 #[must_use]
 pub fn starter(bytes: &[u8], format: Format, found: &Found) -> Option<Vec<u8>> {
     let text = std::str::from_utf8(bytes).ok()?;
@@ -173,7 +173,7 @@ pub fn starter(bytes: &[u8], format: Format, found: &Found) -> Option<Vec<u8>> {
 /// The file unchanged, or with the starter list of that repository if it asks for one. Blocks.
 #[must_use]
 pub fn filled(bytes: Vec<u8>, format: Format, folder: &Path) -> (Vec<u8>, Format) {
-    // Only the file says whether the folder is looked at.
+    // The folder is read only if the file asks for it.
     let asks = starter(&bytes, format, &Found::default()).is_some();
     match asks.then(|| starter(&bytes, format, &Found::look(folder))) {
         Some(Some(list)) => (list, Format::Json),

@@ -18,7 +18,7 @@ pub enum WorkflowState {
     Ready,
     /// It works.
     Running,
-    /// It waits for what the reason of the pause says.
+    /// It waits, for the reason of the pause.
     Paused,
     /// Every required feature passes, and so did the final verification.
     Completed,
@@ -128,7 +128,7 @@ pub enum RejectReason {
     CheckVacuous,
     /// A feature that was accepted before fails.
     Regression,
-    /// A test that passed does not pass any more.
+    /// A test that passed no longer passes.
     TestLost,
 }
 

@@ -5,13 +5,13 @@ use serde_json::Value;
 
 use crate::messages_request::list;
 
-/// How the first prompt of an iteration opens.
+/// The opening of the first prompt of an iteration.
 const FIRST: &str = "You work on one feature of a larger task.";
-/// How the prompt opens that answers a rejected attempt.
+/// The opening of the prompt that answers a rejected attempt.
 const AGAIN: &str = "What you left was not accepted.";
-/// How the feature's part begins.
+/// The heading of the part about the feature.
 const FEATURE: &str = "# The feature";
-/// The parts that may come behind it.
+/// The headings of the parts that may follow it.
 const BEHIND: [&str; 4] = [
     "# The commands that decide",
     "# What has happened so far",
@@ -19,13 +19,13 @@ const BEHIND: [&str; 4] = [
     "# Why the last attempt at this feature was rejected",
 ];
 
-/// Whether a text is a workflow's prompt.
+/// True if a text is a workflow's prompt.
 pub(super) fn is_prompt(text: &str) -> bool {
     text.starts_with(FIRST) || text.starts_with(AGAIN)
 }
 
-/// The description and the steps of the feature that a workflow's prompt is about, a line each. A rejected
-/// attempt is done anew: its feature stands in an earlier message.
+/// The description and the steps of the feature that a workflow's prompt is about, a line each. The prompt after a
+/// rejected attempt does not repeat them: they are in an earlier message.
 pub(super) fn wanted(prompt: &str, messages: &[Value]) -> String {
     let earlier = messages.iter().rev().flat_map(texts);
     let mut prompts = std::iter::once(prompt).chain(earlier);

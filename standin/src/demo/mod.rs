@@ -20,18 +20,18 @@ use crate::responder::Responder;
 use phrases::Prompt;
 use tool_wish::ToolWish;
 
-/// How long a word of a long text takes: slow enough to watch and to cancel.
+/// Pause after each word of a long text: slow enough to watch and to cancel.
 const SLOW_WORD: Duration = Duration::from_millis(30);
-/// How long a few words of any other text take.
+/// Pause after a few words of any other text.
 const QUICK_DELTA: Duration = Duration::from_millis(15);
 
-/// How Harness opens a summary of what it does not send any more.
+/// The opening of Harness's summary of messages that it no longer sends.
 const SUMMARY: &str = "Summary of what was said before";
 
 /// The answer to a feature that none of its rules does.
 const BLOCKED: &str = "BLOCKED: this is Harness's built-in demo: rules, no model behind it.";
 
-/// How Harness opens the line that says where a skill is.
+/// The opening of Harness's line with the folder of a skill.
 const SKILL_FOLDER: &str = "Paths in this skill start at ";
 
 const HELP: &str = "This is Harness's built-in demo: a few rules with no model behind it. It \
@@ -47,8 +47,8 @@ understands phrases like these, alone or joined by \"and\":\n\n\
 - tell me a long story (to watch a text stream, and to cancel it)\n\n\
 To talk to a real model, set ANTHROPIC_API_KEY and start the service without --demo.";
 
-/// Answers by rule: it finds phrases such as "list src" or "read README.md" in a prompt, calls
-/// the tools for them, and sums up what they gave. It accepts any model's name.
+/// Answers by rule: it finds phrases like "list src" or "read README.md" in a prompt, calls the tools for them, and
+/// sums up their results. It accepts any model's name.
 #[derive(Debug, Default)]
 pub struct Demo;
 
@@ -82,11 +82,11 @@ struct Heard {
     results: Option<String>,
     /// The files that came along, if any did.
     files: Option<String>,
-    /// The user's text, also behind the results of the tools.
+    /// The user's text, also after the results of the tools.
     prompt: Prompt,
-    /// Whether a workflow wrote it.
+    /// True if a workflow wrote it.
     is_of_workflow: bool,
-    /// Whether the request wants thinking, if it says so.
+    /// True if the request wants thinking. `None` if it does not say.
     thinks: Option<bool>,
 }
 
@@ -152,7 +152,7 @@ fn texts(content: &[Value]) -> impl Iterator<Item = &str> {
     content.iter().filter_map(|block| block["text"].as_str())
 }
 
-/// Whether a line only says that a skill begins, where it is, or that it ends.
+/// True if a line only marks the beginning, the folder or the end of a skill.
 fn is_frame(line: &str) -> bool {
     line.starts_with("<skill ") || line == "</skill>" || line.starts_with(SKILL_FOLDER)
 }

@@ -17,9 +17,9 @@ const LONG: &str = "long story count stream";
 pub(super) struct Prompt {
     /// The tool calls that it asks for, in order.
     pub(super) wishes: Vec<ToolWish>,
-    /// Whether it asks to think.
+    /// True if it asks to think.
     pub(super) thinks: bool,
-    /// Whether it asks for a long text.
+    /// True if it asks for a long text.
     pub(super) wants_long: bool,
     /// The clauses without a rule.
     pub(super) skipped: Vec<String>,
@@ -206,7 +206,7 @@ fn search(rest: &[Word]) -> Option<ToolWish> {
     Some(ToolWish::Search { pattern, path })
 }
 
-/// The first word that is no filler.
+/// The first word that is not a filler.
 fn path(words: &[Word]) -> Option<String> {
     skip(words, FILLERS).first().map(|word| word.text.clone())
 }

@@ -61,7 +61,7 @@ fn sentence(call: &Value, result: &Value) -> String {
             let matches = count(lines, "matching line", "matching lines");
             format!("`{pattern}` has {matches} in `{path}`.")
         }
-        // It says what it did.
+        // The result describes the change.
         "edit" | "write" => format!("I {text}."),
         other => format!("`{other}` gave {}.", count(lines, "line", "lines")),
     }
@@ -90,7 +90,7 @@ fn outcome(result: &Value) -> (String, bool) {
     }
 }
 
-/// How a command ended: its last line, in brackets.
+/// The end of a command: its last line, in brackets.
 fn ended(text: &str) -> Option<&str> {
     let last = text.lines().next_back()?;
     last.strip_prefix('[')?.strip_suffix(']')

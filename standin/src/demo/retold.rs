@@ -2,7 +2,7 @@
 
 use crate::messages_request::MessagesRequest;
 
-/// How much of the first line is told.
+/// Maximum number of characters of the first line in the summary.
 const MAX_GOAL: usize = 200;
 
 /// The summary that a request wants.
@@ -15,7 +15,7 @@ pub(super) fn retell(request: &MessagesRequest) -> String {
         .map(str::trim)
         .filter(|line| !line.is_empty())
         .collect();
-    // A line that only says who speaks is no goal.
+    // A line that only names a speaker is not a goal.
     let is_spoken = |line: &&&str| !line.ends_with([':', '>']) && !super::is_frame(line);
     let mut spoken = lines.iter().filter(is_spoken);
     let goal: String = spoken

@@ -1,6 +1,6 @@
 //! A text that is long enough to watch it stream and to cancel it.
 
-/// How many numbered sentences there are.
+/// Number of numbered sentences.
 const SENTENCES: usize = 60;
 
 const TURNS: &[&str] = &[
@@ -12,7 +12,7 @@ const TURNS: &[&str] = &[
     "someone closed a shutter and opened it again",
 ];
 
-/// Tells it.
+/// Returns the story.
 pub(super) fn tell() -> String {
     let opening = "This is Harness's built-in demo with no model behind it, so the story is short \
                    on plot and long on words. You can cancel it at any time.";

@@ -8,7 +8,7 @@ pub(super) struct Word {
 }
 
 impl Word {
-    /// Whether it is one of these words, parted by spaces, whatever its case, and not quoted.
+    /// True if the word is one of these, which are separated by spaces, in any case, and not quoted.
     pub(super) fn is_one_of(&self, plain: &str) -> bool {
         !self.quoted
             && plain
@@ -16,7 +16,7 @@ impl Word {
                 .any(|word| self.text.eq_ignore_ascii_case(word))
     }
 
-    /// Whether it can hardly be anything but a path.
+    /// True if the word can hardly be anything but a path.
     pub(super) fn looks_like_path(&self) -> bool {
         self.quoted || self.text.contains(['.', '/'])
     }
@@ -26,7 +26,7 @@ impl Word {
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Clause {
     pub(super) words: Vec<Word>,
-    /// Whether a comma or "and" joins it to the clause before it.
+    /// True if a comma or "and" joins it to the clause before it.
     pub(super) continues: bool,
 }
 

@@ -145,7 +145,7 @@ pub(super) fn check(path: &str, role: &str, block: &Value) -> Check {
     }
 }
 
-/// Checks that a text block says something.
+/// Checks that a text block is not blank.
 pub(super) fn check_text(path: &str, block: &Value) -> Check {
     let Some(text) = block["text"].as_str() else {
         return Err(ApiError::at(format!("{path}.text.text"), "Field required"));

@@ -27,7 +27,7 @@ pub(super) fn check(body: &Value) -> Check {
             }
         }
     }
-    // One for the whole request stands for one on its last block.
+    // One for the whole request counts as one on its last block.
     collect("cache_control", body, &mut found);
     let mut has_short = false;
     for (path, control) in &found {

@@ -35,7 +35,7 @@ pub(crate) fn check_headers(headers: &[(String, String)]) -> Check {
     }
 }
 
-/// Checks that a body says that it is JSON.
+/// Checks that the content type of a body is JSON.
 pub(crate) fn check_content_type(headers: &[(String, String)]) -> Check {
     let given = find_header(headers, "content-type").unwrap_or_default();
     let kind = given.split(';').next().unwrap_or_default().trim();

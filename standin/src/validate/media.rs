@@ -7,7 +7,7 @@ use crate::api_error::ApiError;
 
 /// The most that one image may have, in bytes.
 const MAX_IMAGE: usize = 5 * 1024 * 1024;
-/// How many first bytes tell what a file is.
+/// Number of the first bytes of a file that identify its type.
 const OPENING: usize = 12;
 
 /// Checks an image block.

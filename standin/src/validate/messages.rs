@@ -88,7 +88,7 @@ fn check_order(path: &str, role: &str, blocks: &[Value]) -> Check {
     Ok(())
 }
 
-/// The place of the first block of a later kind that stands after one of an earlier kind.
+/// The place of the first block of a later kind that follows one of an earlier kind.
 fn first_after(
     blocks: &[Value],
     earlier: impl Fn(&Value) -> bool,
@@ -112,7 +112,7 @@ fn check_end(messages: &[Value]) -> Check {
         return Ok(());
     };
     let blocks = list(&last["content"]);
-    // An open tool call has a clearer message of its own.
+    // An open tool call has a clearer message.
     if blocks
         .iter()
         .any(|block| block["type"] == "server_tool_use" || block["type"] == "tool_use")

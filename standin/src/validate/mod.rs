@@ -72,8 +72,8 @@ const MESSAGE_FIELDS: &[&str] = &[
     "top_p",
 ];
 
-/// Checks a request as the real API would, except that it knows no list of models: what a model
-/// can do is told by its id.
+/// Checks a request as the real API would, except that it knows no list of models: a model's id determines its
+/// abilities.
 ///
 /// # Errors
 ///
@@ -211,7 +211,7 @@ fn check_system(system: &Value) -> Check {
     }
 }
 
-/// Whether a name is made of letters, digits, `_` and `-`, at least one and at most `max` of them.
+/// True if a name is made of letters, digits, `_` and `-`, at least one and at most `max` of them.
 fn is_name(name: &str, max: usize) -> bool {
     (1..=max).contains(&name.len())
         && name

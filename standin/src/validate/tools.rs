@@ -51,7 +51,7 @@ fn check_tool(index: usize, tool: &Value) -> Check {
         let message = "String should match pattern '^[a-zA-Z0-9_-]{1,64}$'";
         return Err(ApiError::at(format!("{path}.name"), message));
     }
-    // Tools that the server runs have types and fields of their own.
+    // Tools that the server runs have other types and fields.
     if tool["type"].as_str().is_some_and(|kind| kind != "custom") {
         return Ok(());
     }

@@ -13,10 +13,10 @@ use crate::client::within;
 use crate::program::Service;
 use crate::talk::{model, serving};
 
-/// How many are under way at once.
+/// Number of requests in progress at once.
 const AT_ONCE: usize = 50;
 
-/// The number of bytes at the beginning of an answer that say its status.
+/// Number of bytes at the beginning of an answer that contain its status.
 const STATUS: usize = "HTTP/1.1 200".len();
 
 /// The status of the answer to these bytes; nothing if the connection ended without one. What is

@@ -14,7 +14,7 @@ pub(crate) struct Crate {
 #[derive(Default)]
 struct Module {
     file: PathBuf,
-    /// Where the files of its children are.
+    /// The folder with the files of its children.
     folder: PathBuf,
     parent: usize,
     children: BTreeMap<String, usize>,
@@ -31,7 +31,7 @@ struct Import {
     path: Vec<String>,
     /// The name here; `*` for all.
     name: String,
-    /// Whether it is brought in for others.
+    /// True if it is a `pub use`.
     is_public: bool,
 }
 
@@ -46,7 +46,7 @@ enum Target {
 /// From one file to another, with what is imported.
 pub(crate) type Arrows = BTreeMap<(PathBuf, PathBuf), BTreeSet<String>>;
 
-/// How many imports of imports are followed.
+/// Maximum number of imports of imports that are followed.
 const MAX_CHAIN: usize = 12;
 
 impl Crate {
@@ -133,7 +133,7 @@ impl Crate {
         }
     }
 
-    /// Adds a child; `rest` is what stands behind its name: nothing or its content.
+    /// Adds a child; `rest` is the tokens after its name: none or its content.
     fn read_module(
         &mut self,
         name: &str,
@@ -206,7 +206,7 @@ impl Crate {
         }
     }
 
-    /// Where a path leads that is written in a module.
+    /// The targets of a path that is written in a module.
     fn resolve(&self, module: usize, path: &[String], depth: usize) -> BTreeSet<Target> {
         let mut heads = path.iter();
         let mut at = module;
@@ -292,7 +292,7 @@ impl Crate {
 }
 
 impl Module {
-    /// Whether its file begins with it.
+    /// True if the module's file begins with it.
     fn is_file_of(&self, modules: &[Self]) -> bool {
         let parent = &modules[self.parent];
         std::ptr::eq(self, parent) || parent.file != self.file
@@ -303,7 +303,7 @@ impl Module {
     }
 }
 
-/// Whether it names a type or a constant.
+/// True if the name is that of a type or a constant.
 fn starts_big(name: &str) -> bool {
     name.starts_with(|first: char| first.is_uppercase())
 }

@@ -166,7 +166,7 @@ fn is_for_tests(attribute: &[Token]) -> bool {
     attribute.get(2).and_then(Token::name) == Some("cfg") && says("test") && !says("not")
 }
 
-/// Where what stands behind an attribute ends: an item, a statement, a field or an arm.
+/// The end of the item, statement, field or arm after an attribute.
 fn annotated_end(tokens: &[Token], from: usize) -> usize {
     let mut place = from;
     while let Some(end) = tokens.get(place).and_then(|_| attribute_end(tokens, place)) {

@@ -39,7 +39,7 @@ fn garble(journal: &Path, records: &[u64]) {
     assert_eq!(harmed, records.len(), "{whole}");
 }
 
-/// How often something is said.
+/// Number of occurrences of a text.
 fn count(screen: &Screen, words: &str) -> usize {
     conversation(screen).join("\n").matches(words).count()
 }

@@ -21,14 +21,14 @@ use crate::screen::Screen;
 /// By what the cutter proves itself; the clients find it in the file that names it.
 const KEY: &str = "the key of the cutter";
 
-/// How often each event stream is cut.
+/// Number of cuts of each event stream.
 fn drops() -> usize {
     let set = std::env::var("HARNESS_DROPS").ok();
     set.map_or(25, |number| number.parse().unwrap())
 }
 
-/// Stands between clients and the service and cuts event streams at random places, so many times
-/// in all; later streams pass whole.
+/// A proxy between clients and the service that cuts event streams at random places, up to a number of cuts in all;
+/// later streams pass whole.
 pub(super) struct Cutter {
     address: SocketAddr,
     cut: Arc<AtomicUsize>,
@@ -71,13 +71,13 @@ impl Cutter {
     }
 }
 
-/// How many streams are cut, and how many were.
+/// Maximum number of streams that are cut, and number of cuts so far.
 struct Cuts {
     most: usize,
     done: Arc<AtomicUsize>,
 }
 
-/// Passes one connection on; cuts an event stream behind so many bytes.
+/// Passes one connection on; cuts an event stream after a number of bytes.
 async fn pass(
     mut client: TcpStream,
     service: SocketAddr,

@@ -1,4 +1,4 @@
-//! Where a client on a terminal says what is not for its screen.
+//! The log of a client on a terminal, which must not appear on its screen.
 
 use std::os::unix::fs::PermissionsExt as _;
 

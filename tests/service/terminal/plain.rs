@@ -47,7 +47,7 @@ async fn ended(mut child: Child) -> (i32, String) {
     (status.code().unwrap(), written)
 }
 
-/// A client that goes on, line by line.
+/// A running client, read line by line.
 struct Plain {
     child: Child,
     lines: Lines<BufReader<ChildStdout>>,

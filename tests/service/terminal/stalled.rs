@@ -1,4 +1,4 @@
-//! A terminal that nobody reads, and a client whose terminal an editor has.
+//! A terminal that is not read, and a client whose terminal an editor has.
 
 use std::io::{Read as _, Write as _};
 use std::os::unix::fs::PermissionsExt;

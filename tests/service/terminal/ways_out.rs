@@ -1,4 +1,4 @@
-//! However the client ends, the terminal is as it was.
+//! All ways in which the client ends leave the terminal unchanged.
 
 use nix::sys::signal::Signal;
 

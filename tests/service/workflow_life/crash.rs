@@ -1,12 +1,11 @@
-//! A kill behind every record of a workflow: what comes of it is what comes of it without a kill.
+//! A kill after every record of a workflow: the outcome is the same as without a kill.
 //!
-//! A few records are tried; `HARNESS_WORKFLOW_KILLS=all` tries all, `13:8` eight milliseconds behind the
-//! thirteenth.
+//! A few records are tried; `HARNESS_WORKFLOW_KILLS=all` tries all, `13:8` eight milliseconds after the thirteenth.
 //!
-//! The journal is looked at each millisecond, so that a kill comes within about two behind its record, or eight
-//! later: what follows a record may have begun by then, as when a machine dies. A death exactly between a record
-//! and what follows it is for the tests of the machine (`workflow/machine/tests/crashes.rs`), which die at each
-//! record in turn: the program itself has no switch that makes it die.
+//! The journal is read each millisecond, so that a kill comes within about two after its record, or eight later:
+//! effects of a record may have begun by then, as when a machine dies. A death exactly between a record and its effects
+//! is for the tests of the machine (`workflow/machine/tests/crashes.rs`), which die at each record in turn: the program
+//! itself has no switch that makes it die.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -23,17 +22,17 @@ use crate::checker::check;
 use crate::crash::exchange;
 use crate::workflow_ground::{BRANCH, Bench, ID, Turn, file, git, verdict};
 
-/// How long a workflow may take to its end, with a kill on the way.
+/// Time limit of a workflow up to its end, with a kill on the way.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// Where a service is killed: so long behind that record.
+/// The moment when a service is killed: a delay after a record.
 #[derive(Debug, Clone, Copy)]
 struct Kill {
     record: usize,
     delay: Duration,
 }
 
-/// When somebody cancels the workflow.
+/// The moment when a client cancels the workflow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Cancel {
     Never,
@@ -236,7 +235,7 @@ async fn life(
     (outcome(&mut bench).await, asked, records)
 }
 
-/// Where a service is killed that writes so many records: behind a few of them, or as it is wanted.
+/// The kills for a workflow with that many records: after a few of them, or as `HARNESS_WORKFLOW_KILLS` selects.
 fn kills(records: usize, few: usize) -> Vec<Kill> {
     let at = |record, delay| Kill {
         record,

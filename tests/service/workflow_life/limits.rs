@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::workflow_ground::{Bench, ID, PRICED, Turn, file};
 
-/// How many tokens a reply of the next test has.
+/// Number of tokens of a reply in the next test.
 const A_REPLY: u64 = 3000;
 
 /// Spec: [FLOW-42] [FLOW-110] [FLOW-240]
@@ -85,7 +85,7 @@ fn endless(granted: &Arc<AtomicBool>) -> impl Fn(&Turn) -> Reply + Send + Sync +
     }
 }
 
-/// The same for every budget: it pauses, stays so without a grant, and goes on with one.
+/// Checks a budget: the workflow pauses, stays paused without a grant, and continues with one.
 async fn is_bounded(
     text: &str,
     (reason, said, meter): (&str, &str, &str),

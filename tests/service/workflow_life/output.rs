@@ -25,7 +25,7 @@ async fn bench(says: &str, marker: &str) -> Bench {
     Bench::ready(&text, &[], Turn::right).await
 }
 
-/// Lets the check of that name go on, if it runs.
+/// Lets the check of that name continue, if it runs.
 fn open(marker: &str) {
     for entry in fs::read_dir("/proc").unwrap().flatten() {
         let line = fs::read(entry.path().join("cmdline")).unwrap_or_default();
@@ -40,7 +40,7 @@ fn open(marker: &str) {
     }
 }
 
-/// Whether a process, by its folder, does something at a signal.
+/// True if a process, by its folder, handles a signal.
 fn catches(process: &Path, signal: Signal) -> bool {
     let status = fs::read_to_string(process.join("status")).unwrap_or_default();
     let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
@@ -48,7 +48,7 @@ fn catches(process: &Path, signal: Signal) -> bool {
     caught.is_some_and(|mask| mask & (1 << (signal as u32 - 1)) != 0)
 }
 
-/// Lets all checks go on until the workflow is done.
+/// Lets all checks continue until the workflow is done.
 async fn complete(bench: &Bench, marker: &str) {
     let is_done = |now: &Value| {
         open(marker);

@@ -1,4 +1,4 @@
-//! How many workflows work at once, in which order they are listed, and whether they go on by themselves.
+//! The number of workflows that work at once, the order of their list, and their start after a restart.
 
 use harness_standin::Reply;
 use serde_json::json;

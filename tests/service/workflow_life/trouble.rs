@@ -11,7 +11,7 @@ use crate::checker::check;
 use crate::client::within;
 use crate::workflow_ground::{Bench, ID, Turn, file};
 
-/// A model that fails so often, and then does what it is told.
+/// A model that fails a number of times, and then does its task.
 fn failing(times: &Arc<AtomicUsize>, status: u16) -> impl Fn(&Turn) -> Reply + Send + Sync + use<> {
     let left = Arc::clone(times);
     move |turn: &Turn| {

@@ -8,7 +8,7 @@ use crate::client::within;
 use crate::eventually::eventually;
 use crate::workflow_ground::{Bench, Turn, file};
 
-/// Something that is told, by a file's command.
+/// A receiver of notices by a file's command.
 struct Told(TcpListener);
 
 impl Told {

@@ -1,5 +1,5 @@
-//! A model that leaves the tests as they are and changes what runs them: scripts of checks, and files that take
-//! the place of a runner.
+//! A model that leaves the tests unchanged and changes what runs them: scripts of checks, and files that take the place
+//! of a runner.
 
 use std::sync::Arc;
 

@@ -20,7 +20,7 @@ async fn ended(shell: &str, more: &str, state: &str) -> Bench {
     bench
 }
 
-/// How the check came out on the candidate.
+/// The record of the check on the candidate.
 async fn own(bench: &Bench) -> Value {
     let all = bench.past("check_ended").await;
     let own = all

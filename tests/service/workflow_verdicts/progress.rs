@@ -1,4 +1,4 @@
-//! How a workflow gets on: the initializer, runs and their features, and what each iteration leaves.
+//! The progress of a workflow: the initializer, runs and their features, and the result of each iteration.
 
 use harness_standin::Reply;
 use serde_json::{Value, json};
@@ -145,7 +145,7 @@ async fn case_10_each_iteration_leaves_one_line_of_progress_and_one_checkpoint()
     assert_eq!(bench.look().await["state"], "completed");
 }
 
-/// Which conversation of the workflow it is: each iteration is told of those before.
+/// The number of the workflow's conversation: each iteration's prompt lists those before.
 fn conversation_of(turn: &Turn) -> usize {
     let known = |n: usize| turn.told.contains(&format!("\n{n} add: "));
     (1..).find(|n| !known(*n)).unwrap()

@@ -83,7 +83,7 @@ pub(super) async fn ready_on(
     bench
 }
 
-/// Does a feature as it is wanted.
+/// Does a feature correctly.
 pub(super) fn right(turn: &Turn) -> Reply {
     let program = match &*turn.feature {
         "add" => ADD,

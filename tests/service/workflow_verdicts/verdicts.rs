@@ -15,7 +15,7 @@ async fn checked(bench: &Bench) -> Vec<Value> {
     all
 }
 
-/// Why each attempt was rejected: the reason, the check and the detail.
+/// The reasons why each attempt was rejected: the reason, the check and the detail.
 async fn reasons(bench: &Bench) -> Vec<(String, String, String)> {
     let verdicts = bench.past("verdict").await;
     let lists = verdicts

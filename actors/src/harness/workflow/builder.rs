@@ -27,8 +27,7 @@ use crate::workflow::machine::Patience;
 use crate::workflow::select::FeatureSelector;
 use crate::workflow::state::RunErrorKind;
 
-/// Wires workflows. What is not given has a default, but for the provider or the conversations, of which one is
-/// needed.
+/// Wires workflows. Every part has a default, except for the provider or the conversations, of which one is needed.
 pub struct WorkflowBuilder {
     repository: PathBuf,
     home: PathBuf,
@@ -94,8 +93,8 @@ impl WorkflowBuilder {
         self
     }
 
-    /// Where the journals of conversations and of workflows are, in place of the state folder. The two are not
-    /// the same store.
+    /// Sets the stores for the journals of conversations and of workflows, in place of the state folder. The two must
+    /// be different stores.
     #[must_use]
     pub fn memory(
         mut self,
@@ -107,7 +106,7 @@ impl WorkflowBuilder {
         self
     }
 
-    /// Conversations that there are already, in place of a provider, tools and extensions.
+    /// Sets existing conversations, in place of a provider, tools and extensions.
     #[must_use]
     pub fn conversations(mut self, directory: Directory) -> Self {
         self.directory = Some(directory);
@@ -121,21 +120,21 @@ impl WorkflowBuilder {
         self
     }
 
-    /// How often, how much, and what ends a run, of plans that are no file.
+    /// Sets the policy of runs for plans that are not a file.
     #[must_use]
     pub fn policy(mut self, policy: RunPolicy) -> Self {
         self.policy = policy;
         self
     }
 
-    /// Says whether the base is fit for work; else it always is.
+    /// Sets the judge of the base's fitness for work. By default, the base is always fit.
     #[must_use]
     pub fn health_checker(mut self, checker: impl HealthChecker) -> Self {
         self.hooks.health = Some(Arc::new(checker));
         self
     }
 
-    /// Says whether what an attempt left is accepted, when the checks of its feature have passed; else that is.
+    /// Sets the judge of the candidates whose feature's checks have passed. By default, they are accepted.
     #[must_use]
     pub fn validator(mut self, validator: impl OutcomeValidator) -> Self {
         self.hooks.validator = Some(Arc::new(validator));
@@ -149,11 +148,10 @@ impl WorkflowBuilder {
         self
     }
 
-    /// Starts the workflows, on a thread of their own. Those that were at work when an earlier life ended go on.
+    /// Starts the workflows, on a separate thread. Those that were at work when an earlier process ended continue.
     ///
     /// # Errors
-    /// `NotReady` without a provider, or outside of a tokio runtime. `InvalidRequest` for a policy, a provider or
-    /// tools that cannot work, and `Memory` if the state folder cannot be made, or there is no thread to be had.
+    /// tools that cannot work, and `Memory` if the state folder cannot be made, or no thread can be started.
     pub fn build(self) -> Result<WorkflowRuntime, RuntimeError> {
         self.policy.check()?;
         if self.provider.is_none() && self.directory.is_none() {
@@ -263,7 +261,7 @@ fn workflows_at(_: &Path, _: Clock) -> Option<Arc<dyn JournalStore>> {
     None
 }
 
-/// Whether what is asked of workflows can be awaited here.
+/// Checks that a tokio runtime is running, in which answers of workflows can be awaited.
 fn check_place() -> Result<(), RuntimeError> {
     match Handle::try_current() {
         Ok(_) => Ok(()),

@@ -1,4 +1,4 @@
-//! Why a run of a workflow brought no result.
+//! The error of a workflow's run without a result.
 
 use actix::MailboxError;
 use derive_more::{Display, Error};
@@ -9,7 +9,7 @@ use crate::workflow::machine::Refused;
 use crate::workflow::messages::WorkflowError;
 use crate::workflow::state::{PauseReason, RunErrorKind};
 
-/// Why a run of a workflow brought no result. What was done until then is on record.
+/// The reason why a run of a workflow has no result. The work up to that point is on record.
 #[derive(Debug, Clone, PartialEq, Eq, Display, Error)]
 #[display("{message}")]
 #[non_exhaustive]
@@ -20,7 +20,7 @@ pub struct RuntimeError {
     pub message: String,
     /// All that is wrong with a request, each with its key; empty if that was not the cause.
     pub problems: Vec<FileProblem>,
-    /// Why the workflow is paused, if it is.
+    /// The reason of the pause, if the workflow is paused.
     pub paused: Option<PauseReason>,
 }
 

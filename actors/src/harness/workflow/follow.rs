@@ -1,4 +1,4 @@
-//! Following the conversations of a run while they go on.
+//! Following the conversations of a run in progress.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,11 +20,11 @@ use crate::journal::{Journal, Position};
 use crate::workflow::keeper::Directory;
 use crate::workflow::messages::Followable;
 
-/// Whose event it is: none for the workflow's own.
+/// The conversation of an event. `None` for the workflow's own events.
 type Whose = Option<String>;
 type Told = (Whose, Option<u64>, Event);
 
-/// Tells a handler of the conversations of a workflow, from now on to the end of `work`; then of what is left.
+/// Passes the events of a workflow's conversations to a handler, from now on to the end of `work`, and then the rest.
 pub(super) async fn following<T>(
     workflow: Followable,
     directory: &Directory,
@@ -61,7 +61,7 @@ pub(super) async fn following<T>(
 struct Following<'a> {
     directory: &'a Directory,
     handler: &'a Arc<dyn EventHandler>,
-    /// The conversations that are followed, with the last record of each that was told; and the workflow itself.
+    /// The conversations that are followed, with the last delivered record of each; and the workflow itself.
     conversations: BTreeMap<Whose, (u64, Option<Arc<dyn Journal>>)>,
     streams: SelectAll<LocalBoxStream<'static, Told>>,
 }
@@ -129,14 +129,14 @@ impl Following<'_> {
             };
             self.take(told).await;
         }
-        // What passes has no number; what is there already is told.
+        // Passing events have no number; those that are already there are delivered.
         while let Some(Some(told)) = self.streams.next().now_or_never() {
             self.take(told).await;
         }
     }
 }
 
-/// The events behind a position, with the record of each that lasts.
+/// The events after a position, with the record of each lasting one.
 fn events(source: Source, from: Position, whose: Whose) -> LocalBoxStream<'static, Told> {
     let follower = Follower::new(source, View::Full, None, Start::Behind(from));
     let mut text = Vec::new();

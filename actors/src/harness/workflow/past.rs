@@ -22,7 +22,7 @@ pub(super) struct RunNote {
     key: Option<String>,
     pub(super) phase: Phase,
     pub(super) iterations: Vec<IterationReport>,
-    /// How it ended; none while it goes on or is paused.
+    /// The end of the run. `None` while it runs or is paused.
     pub(super) end: Option<RunEnded>,
     pub(super) progress: Option<ProgressEntry>,
     pub(super) checkpoint: Option<Checkpoint>,
@@ -31,11 +31,11 @@ pub(super) struct RunNote {
     reasons: BTreeMap<u32, Vec<Rejection>>,
 }
 
-/// How a run ended.
+/// The end of a run.
 pub(super) struct RunEnded {
     pub(super) error: Option<RunErrorKind>,
     pub(super) detail: String,
-    /// Whether the workflow is done with it.
+    /// True if the workflow was completed by it.
     pub(super) is_completed: bool,
 }
 
@@ -52,7 +52,7 @@ impl Past {
                 let Record::Workflow(record) = entry.record else {
                     continue;
                 };
-                // One of a newer version says nothing to this one.
+                // A record of a newer version is unknown to this one.
                 if let Ok(record) = serde_json::from_value::<WorkflowRecord>(record) {
                     past.ledger.apply(&record);
                     past.add(record);

@@ -1,15 +1,15 @@
-//! How often, how much, and what ends a run.
+//! The policy of a run: its limits, and the failures that end it.
 
 use serde_json::{Value, json};
 
 use super::error::RuntimeError;
 use crate::workflow::manifest::{FailFast, Mode};
 
-/// How often, how much, and what ends a run. The default is strict: one feature, one prompt, no retry, and the
-/// run ends at a health check or a candidate that fails.
+/// The policy of a run: its limits, and the failures that end it. The default is strict: one feature, one prompt, no
+/// retry, and the run ends at a health check or a candidate that fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RunPolicy {
-    /// How many features a run may take.
+    /// The mode, which limits the number of features of a run.
     pub mode: Mode,
     /// Prompts for one feature in one iteration.
     pub max_turns_per_run: u32,

@@ -20,15 +20,15 @@ pub struct FeatureRequest {
     pub id: String,
     /// The thing wanted.
     pub description: String,
-    /// How to see that it works, for the model.
+    /// The steps that show that it works, for the model.
     pub steps: Vec<String>,
-    /// Whether the workflow is only done with it.
+    /// True if the workflow cannot be done without it.
     pub required: bool,
     /// Smaller is first; then the order of the list.
     pub priority: i64,
     /// The features that have to pass first.
     pub after: Vec<String>,
-    /// Commands, each a program with its arguments, that have to fail before the work and exit with 0 behind it.
+    /// Commands, each a program with its arguments, that have to fail before the work and exit with 0 after it.
     pub checks: Vec<Vec<String>>,
 }
 
@@ -90,11 +90,11 @@ impl FeatureRequest {
 pub struct WorkflowPlan {
     /// The objective.
     pub objective: String,
-    /// The features; a starter list is made if none.
+    /// The features. `None` makes a starter list.
     pub features: Option<Vec<FeatureRequest>>,
     /// The commands that make a fresh worktree ready for work, in order; each a program with its arguments.
     pub init_plan: Vec<Vec<String>>,
-    /// The text of a file in place of all that, whose policy counts then.
+    /// The text of a file in place of all that, whose policy applies then.
     pub file: Option<(Vec<u8>, Format)>,
 }
 
@@ -134,7 +134,7 @@ impl WorkflowPlan {
         self
     }
 
-    /// The manifest with what the program decides, and its text. `found` is what lies in the repository.
+    /// The manifest with the checks that the program decides, and its text. `found` is the content of the repository.
     pub(super) fn given(
         &self,
         policy: &RunPolicy,
@@ -191,8 +191,8 @@ impl WorkflowPlan {
         Value::Object(file).to_string().into_bytes()
     }
 
-    /// Whether this is what the workflow of that manifest was made for. A plan without features asks for its
-    /// objective alone.
+    /// True if the workflow with that objective was made for this plan. A plan without features names only its
+    /// objective.
     pub(super) fn is_of(&self, objective: &str) -> bool {
         self.file.is_some() || self.objective == objective
     }
@@ -245,7 +245,7 @@ impl InitializerRequest {
     }
 }
 
-/// Follows the conversations of a run while they go on.
+/// The handler that follows the conversations of a run in progress.
 #[derive(Clone, Default)]
 pub(super) struct Following(pub(super) Option<Arc<dyn EventHandler>>);
 
@@ -276,8 +276,8 @@ impl TaskIterationRequest {
         }
     }
 
-    /// The same, with a handler that is told of all that happens in the conversations of the run, and of the
-    /// pieces of replies while they come.
+    /// The same, with a handler that receives all events of the run's conversations, including the pieces of replies as
+    /// they arrive.
     #[must_use]
     pub fn streaming(mut self, handler: Arc<dyn EventHandler>) -> Self {
         self.following = Following(Some(handler));

@@ -9,7 +9,7 @@ use crate::workflow::state::IterationStatus;
 pub struct InitializerResult {
     /// The workflow.
     pub session: String,
-    /// Whether this call made it ready; false if it was.
+    /// True if this call made it ready; false if it was ready before.
     pub created: bool,
     /// The version of its manifest, from 1 on.
     pub manifest_version: u32,
@@ -29,11 +29,11 @@ pub struct IterationReport {
     pub n: u32,
     /// The feature.
     pub feature: String,
-    /// How it ended.
+    /// The outcome of the iteration.
     pub status: IterationStatus,
     /// The commit, if it was accepted.
     pub commit: Option<String>,
-    /// Why the last candidate was rejected, if it was.
+    /// The reasons why the last candidate was rejected, if it was.
     pub reasons: Vec<Rejection>,
     /// The conversation in which the model worked, if it got that far.
     pub conversation: Option<String>,
@@ -55,17 +55,17 @@ pub struct TaskIterationResult {
     pub session: String,
     /// The key of the run.
     pub run_id: String,
-    /// The first feature that was chosen; none if there was nothing to do.
+    /// The first feature that was chosen. `None` if there was nothing to do.
     pub selected_feature: Option<String>,
-    /// Whether everything that was judged was accepted; what a pause interrupted was not judged.
+    /// True if everything that was judged was accepted; work that a pause interrupted was not judged.
     pub validated: bool,
-    /// Whether the workflow is done: every required feature passes, and all checks passed together on the head.
+    /// True if the workflow is done: every required feature passes, and all checks passed together on the head.
     pub completed: bool,
     /// Each iteration, in order.
     pub iterations: Vec<IterationReport>,
 }
 
-/// Which phase ran, with its result.
+/// The result of the phase that ran.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RuntimeRunOutcome {
     /// The workflow was made ready.

@@ -27,8 +27,8 @@ use crate::workflow::messages::{
 use crate::workflow::starter::Found;
 use crate::workflow::state::{IterationStatus, Phase, RunErrorKind, WorkflowState};
 
-/// The workflows of one repository, for use from Rust. Clones share them. They live on a thread of their own, which
-/// ends with the last clone; what is asked of them is awaited in a tokio runtime of any kind.
+/// The workflows of one repository, for use from Rust. Clones share them. They run on a separate thread, which ends
+/// with the last clone; their answers are awaited in a tokio runtime of any kind.
 ///
 /// ```
 /// use harness_actors::model::{ScriptedReply, ScriptedTransport};
@@ -196,8 +196,8 @@ impl WorkflowRuntime {
         })
     }
 
-    /// Works on the next features in one bounded run, and tells what came of each. That a candidate was rejected is
-    /// a result.
+    /// Works on the next features in one bounded run, and returns the outcome of each. A rejected candidate is a
+    /// result, not an error.
     ///
     /// # Errors
     /// `NotReady` for a workflow that was not initialized, that waits for a person or has used up a budget;
@@ -241,8 +241,7 @@ impl WorkflowRuntime {
         task_result(session, run_id, &past)
     }
 
-    /// Lets a workflow go on that is paused, with what it may use up besides, and waits for the end of the run that
-    /// was paused.
+    /// Resumes a paused workflow with additional grants, and waits for the end of the run that was paused.
     ///
     /// # Errors
     /// As [`Self::run_task_iteration`]; `NotReady` if it is not paused, or a person has to answer.
@@ -281,7 +280,7 @@ impl WorkflowRuntime {
         }))
     }
 
-    /// How a workflow is.
+    /// The state of a workflow.
     ///
     /// # Errors
     /// `NotReady` if there is none.
@@ -298,7 +297,7 @@ impl WorkflowRuntime {
         self.order(session, Order::Cancel).await
     }
 
-    /// Stops what runs; it goes on when the workflows of this state are started again.
+    /// Stops everything that runs; it continues when the workflows of this state are started again.
     pub async fn stop(&self) {
         if let Err(error) = self.keeper.send(StopWorkflows).await {
             log::debug!("the workflows have ended already: {error}");
@@ -312,7 +311,7 @@ impl WorkflowRuntime {
         made.map_err(|error| RuntimeError::new(RunErrorKind::Memory, error.to_string()))?
     }
 
-    /// Whether the workflow was made for that plan.
+    /// Checks that the workflow was made for that plan.
     async fn check_plan(&self, session: &str, plan: &WorkflowPlan) -> Result<(), RuntimeError> {
         let snapshot = self.snapshot(session).await?;
         let names_features = plan.file.is_some() || plan.features.is_some();
@@ -399,7 +398,7 @@ impl WorkflowRuntime {
         Ok(())
     }
 
-    /// Does the work while the handler, if there is one, is told of it.
+    /// Does the work while the handler, if there is one, receives its events.
     async fn followed(
         &self,
         session: &str,
@@ -437,7 +436,7 @@ fn check_key(run_id: &str) -> Result<(), RuntimeError> {
     Ok(())
 }
 
-/// Why a run has no result: it is paused, or ended by a mistake.
+/// The reason why a run has no result: the workflow is paused, or an error ended the run.
 fn unfinished(past: &Past, run: Option<&RunNote>) -> RuntimeError {
     if let Some(ended) = run.and_then(|run| run.end.as_ref()) {
         let kind = ended.error.unwrap_or(RunErrorKind::NotReady);

@@ -42,7 +42,7 @@ impl FileJournal {
                 self.wait(writing.end, positions, reply);
                 None
             }
-            // What waits for a flush goes first: if that fails, nothing behind it is to stay.
+            // Records that wait for a flush go first: if that fails, no later record may stay.
             (Ok(positions), Durability::Written) if self.has_waiting() => {
                 self.wait(writing.end, positions, reply);
                 None
@@ -93,7 +93,7 @@ impl FileJournal {
         Ok(positions)
     }
 
-    /// Cuts off what a failed write left behind.
+    /// Cuts off the remains of a failed write.
     fn take_back(
         &self,
         writing: &mut Writing,
@@ -112,7 +112,7 @@ impl FileJournal {
         }
     }
 
-    /// Adds the lines of records behind a position.
+    /// Adds the lines of records after a position.
     fn encode(
         &self,
         behind: Position,
@@ -253,7 +253,7 @@ impl FileJournal {
         if tail.end.bytes < shown.end.bytes {
             return Err(self.refuse(writing, "it was truncated"));
         }
-        // A record behind a higher number would be read by nobody.
+        // No reader would find a record after one with a higher number.
         let highest = ends::highest(&*file, shown.start, tail.end.bytes).map_err(failed)?;
         let last = tail.end.position.seq;
         if highest > last {

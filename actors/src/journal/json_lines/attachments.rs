@@ -1,4 +1,4 @@
-//! The attachments of a state folder, written and read on threads of their own.
+//! The attachments of a state folder, written and read on separate threads.
 
 use std::path::Path;
 use std::sync::Arc;

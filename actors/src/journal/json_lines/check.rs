@@ -14,7 +14,7 @@ use super::scan::Scan;
 use super::search;
 use crate::storage::StorageError;
 
-/// Maximum number of bytes that are checked in one go: readers of other journals wait for no more than that.
+/// Maximum number of bytes that are checked at once: readers of other journals wait for at most that.
 pub(super) const PART: u64 = 8 * 1024 * 1024;
 
 /// The findings of a check.
@@ -28,7 +28,7 @@ pub(super) struct Checked {
     last: u64,
     /// The damage that was found there.
     found: Damage,
-    /// The damage that was cut off behind it.
+    /// The damage that was cut off after it.
     cut: Damage,
 }
 
@@ -53,7 +53,7 @@ fn part_end(file: &dyn DiskFile, from: u64, end: u64) -> io::Result<u64> {
 }
 
 impl FileJournal {
-    /// A part of [`super::super::Journal::check`]; none if there is more to look at.
+    /// A part of [`super::super::Journal::check`]. `None` if there is more to check.
     pub(super) fn check(&self) -> Result<Option<Damage>, StorageError> {
         let mut checked = lock(&self.checked);
         let shown = self.shown();

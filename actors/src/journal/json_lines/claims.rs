@@ -50,7 +50,7 @@ impl Claims {
         claim.orders += 1;
     }
 
-    /// Ends a claim; tells whether the content is to be removed.
+    /// Ends a claim. Returns true if the content has to be removed.
     pub(super) fn settle(&mut self, sha256: &str, fate: Fate) -> bool {
         let Some(claim) = self.claimed.get_mut(sha256) else {
             return false;

@@ -58,7 +58,7 @@ impl Contents {
                 true => self.disk.remove(&path),
                 false => Ok(()),
             });
-            // One that cannot be removed is no reason to leave the others.
+            // A failure to remove one must not keep the others.
             if let Err(error) = removed {
                 log::warn!("cannot remove {}: {error}", path.display());
             }
@@ -86,7 +86,7 @@ impl Contents {
         }
     }
 
-    /// True if there is certainly no such content.
+    /// True if the content certainly does not exist.
     fn is_missing(&self, sha256: &str) -> bool {
         let (_, path) = self.place(sha256);
         let looked = self.disk.stat(&path);
@@ -148,7 +148,7 @@ impl Contents {
             .and_then(|_| append_all(&*file, content))
             .and_then(|()| file.sync())
             .and_then(|()| self.disk.make_folder(folder))
-            // Whatever lies there is not this content.
+            // Another file at that path is not this content.
             .and_then(|()| self.disk.rename(&unfinished, path));
         if written.is_ok() {
             self.size.grew(content.len());
@@ -209,7 +209,7 @@ impl Contents {
         Ok(paths.filter(is_folder).collect())
     }
 
-    /// The names in a folder, in order; none if there is no folder.
+    /// The names in a folder, in order; empty if the folder does not exist.
     pub(super) fn names(&self, folder: &Path) -> Result<Vec<String>, StorageError> {
         let mut names = match self.disk.names(folder) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),

@@ -42,7 +42,7 @@ pub enum FileKind {
     File,
     /// A folder.
     Folder,
-    /// A symbolic link, a device or another thing that is no journal.
+    /// A symbolic link, a device or another thing that is not a journal.
     Other,
 }
 

@@ -39,7 +39,7 @@ pub(super) fn head(file: &dyn DiskFile, length: u64) -> io::Result<Result<Head, 
 /// The end of a journal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct End {
-    /// Right behind the last record.
+    /// The position after the last record.
     pub(super) position: Position,
     /// Number of bytes of the file that belong to the journal.
     pub(super) bytes: u64,
@@ -56,8 +56,8 @@ pub(super) struct Tail {
     pub(super) torn: u64,
 }
 
-/// Finds the end of the journal in a file of that length, whose first record is behind `start`.
-/// Reads only as much as it needs.
+/// Finds the end of the journal in a file of that length, whose first record follows `start`. Reads only as much as it
+/// needs.
 ///
 /// # Errors
 /// When the file cannot be read.

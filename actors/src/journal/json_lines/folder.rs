@@ -34,7 +34,7 @@ pub(super) struct Folder {
     pub(super) size: StateSize,
 }
 
-/// A file that is whole but has no name of its own yet.
+/// A file that is complete but has no name yet.
 pub(super) struct Unfinished {
     path: PathBuf,
     /// The file, locked.
@@ -97,7 +97,7 @@ impl Folder {
                 true => self.disk.remove(&path),
                 false => Ok(()),
             });
-            // One that cannot be removed is no reason to leave the others.
+            // A failure to remove one must not keep the others.
             match removed {
                 Ok(()) => log::debug!("removed the unfinished {}", path.display()),
                 Err(error) => log::warn!("cannot remove {}: {error}", path.display()),
@@ -106,7 +106,7 @@ impl Folder {
         Ok(())
     }
 
-    /// Makes a file that is durable but has no name of its own yet.
+    /// Makes a file that is durable but has no name yet.
     pub(super) fn prepare(&self, id: &str, content: &[u8]) -> io::Result<Unfinished> {
         self.prepare_with(id, |file| {
             append_all(file, content).map(|()| content.len() as u64)

@@ -195,7 +195,7 @@ impl FileJournal {
         lock(&self.shown).clone()
     }
 
-    /// True if there is no file yet.
+    /// True if the file does not exist yet.
     pub(super) fn is_new(&self) -> bool {
         lock(&self.shown).file.is_none()
     }
@@ -352,7 +352,7 @@ impl Journal for Handle {
     fn check(&self) -> StorageFuture<Result<Damage, StorageError>> {
         let handle = Self(Arc::clone(&self.0));
         Box::pin(async move {
-            // Each part waits for its turn behind what others read.
+            // Each part waits for its turn after the reads of other journals.
             loop {
                 if let Some(damage) = handle.ask_reader(FileJournal::check).await? {
                     return Ok(damage);

@@ -28,7 +28,7 @@ impl Kept {
         self.file.is_some()
     }
 
-    /// Writes pieces of blocks behind those that are there. `handed` is the last record before.
+    /// Writes pieces of blocks after the existing ones. `handed` is the last record before.
     ///
     /// # Errors
     /// Fails when the storage refuses; earlier pieces are unchanged.

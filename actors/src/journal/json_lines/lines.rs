@@ -78,7 +78,7 @@ impl<'a> Lines<'a> {
         }
     }
 
-    /// The lines that begin behind an offset at which a line need not begin.
+    /// The lines that begin after an offset at which a line need not begin.
     ///
     /// # Errors
     /// When the file cannot be read.

@@ -10,7 +10,7 @@ use super::folder::{Folder, failed};
 use super::pool::lock;
 use crate::storage::StorageError;
 
-/// For how long the pages behind the first one come from the same look.
+/// The time during which the pages after the first one come from the same look.
 const KEPT: Duration = Duration::from_secs(2);
 
 /// The result of the last look at the folder.

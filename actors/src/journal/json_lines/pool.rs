@@ -49,7 +49,7 @@ impl Pool {
         self.running.load(Ordering::Acquire) > 0
     }
 
-    /// Starts the threads that are missing, or as many as there are to be had.
+    /// Starts the missing threads, or as many as the system allows.
     fn fill(&self) {
         while let Some(running) = Running::of(&self.running, self.threads) {
             let jobs = Arc::clone(&self.jobs);
@@ -85,7 +85,7 @@ impl Drop for Running {
     }
 }
 
-/// Locks a mutex; what a panic left behind it is as good as before.
+/// Locks a mutex, even if a thread panicked while it held the lock.
 pub(super) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -20,7 +20,7 @@ pub(super) struct Scan {
 }
 
 impl Scan {
-    /// Begins behind the record `last`.
+    /// Begins after the record `last`.
     pub(super) fn new(seal: Seal, last: u64) -> Self {
         Self {
             seal,

@@ -28,7 +28,7 @@ pub(super) fn start_of(file: &dyn DiskFile, from: u64, end: End, after: u64) -> 
     Ok(low)
 }
 
-/// The first line behind an offset that holds a record, and the record's number.
+/// The first line after an offset that holds a record, and the record's number.
 fn first_behind(
     file: &dyn DiskFile,
     from: u64,

@@ -93,7 +93,7 @@ impl Shared {
         self.closed.notify_all();
     }
 
-    /// A journal is not to be found any more.
+    /// Makes a journal unavailable to later searches.
     pub(super) fn forget(&self, journal: &FileJournal) {
         let mut open = lock(&self.open);
         let is_it = |known: &Weak<FileJournal>| std::ptr::eq(known.as_ptr(), journal);

@@ -208,7 +208,7 @@ impl SimulatedDisk {
         world.fault = Some((at, fault));
     }
 
-    /// Makes all operations of these names fail, or none any more.
+    /// Makes all operations of these names fail. `None` ends that.
     pub(in super::super) fn fail_all(&self, failing: Option<(&'static [&'static str], i32)>) {
         lock(&self.0).failing = failing;
     }

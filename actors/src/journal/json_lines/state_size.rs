@@ -1,7 +1,8 @@
 //! Size of the state folder, and its limit.
 //!
-//! A separate thread counts it at the start; each write updates it afterwards. Space that other programs freed is found
-//! when something would be refused: the folder is counted again then, and every few seconds for as long as it is full.
+//! A separate thread counts it at the start; each write updates it afterwards. Space that other programs freed is
+//! noticed before a write is refused: the folder is counted again then, and every few seconds for as long as it is
+//! full.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -39,7 +40,7 @@ impl StateSize {
     /// The size of a state folder that may have so many bytes, or any number.
     ///
     /// # Errors
-    /// If there is no thread to be had that counts.
+    /// If the thread that counts cannot be started.
     pub fn new(home: &Path, max: Option<u64>, disk: Arc<dyn Disk>) -> io::Result<Self> {
         let Some(max) = max else {
             return Ok(Self(None));
@@ -84,7 +85,7 @@ impl StateSize {
     /// Checks that so many bytes more may be written, besides the records that end a running run.
     ///
     /// # Errors
-    /// One line that says how much there is, how much there may be, and what can be done.
+    /// One line with the size, the limit and the remedies.
     pub(super) fn check(&self, bytes: u64) -> io::Result<()> {
         let Self(Some(size)) = self else {
             return Ok(());

@@ -100,7 +100,7 @@ impl Disk for SystemDisk {
     fn names(&self, folder: &Path) -> io::Result<Vec<String>> {
         let mut names = Vec::new();
         for entry in fs::read_dir(folder)? {
-            // A name that is no text is none of ours.
+            // The journals' names are text; other names are skipped.
             names.extend(entry?.file_name().into_string());
         }
         Ok(names)

@@ -15,7 +15,7 @@ use super::state_size::StateSize;
 
 /// Size of one write, in bytes.
 const PIECE: usize = 1024 * 1024;
-/// Number of bytes after which the file is flushed: the flushes of other journals wait for no more than that.
+/// Number of bytes after which the file is flushed: the flushes of other journals wait for at most that.
 const FLUSHED: u64 = 16 * 1024 * 1024;
 
 /// The bytes of a journal.
@@ -32,7 +32,7 @@ impl Whole {
     /// A journal without records.
     ///
     /// # Errors
-    /// Says why there is no such journal.
+    /// The reason why the journal cannot exist.
     pub(super) fn empty(header: &Header) -> Result<Self, String> {
         let content = header_line::encode(header).map_err(|error| error.to_string())?;
         let start = End {
@@ -50,7 +50,7 @@ impl Whole {
     /// A journal with these records, numbered from 1.
     ///
     /// # Errors
-    /// Says why there is no such journal.
+    /// The reason why the journal cannot exist.
     pub(super) fn of(header: &Header, entries: &[Bytes]) -> Result<Self, String> {
         let mut whole = Self::empty(header)?;
         let seal = Seal::new(header.epoch);
@@ -68,7 +68,7 @@ impl Whole {
     /// they come. Each part of it is written if a state folder of that size has room for it.
     ///
     /// # Errors
-    /// The system's error, or the reason why there is no such journal.
+    /// The system's error, or the reason why the journal cannot exist.
     pub(super) fn write(
         &mut self,
         mut entries: Entries,

@@ -34,7 +34,7 @@ impl ApiConnector {
     }
 }
 
-/// Says that there was no connection in time.
+/// The error for a connection that was not made in time.
 pub(super) fn no_connection(limit: Duration) -> String {
     format!("no connection within {limit:?}")
 }

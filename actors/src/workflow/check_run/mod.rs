@@ -1,4 +1,4 @@
-//! One check: a command that the service runs, bounded in time and output, with nothing left behind.
+//! One check: a command that the service runs, bounded in time and output, without any remains.
 
 mod lines;
 mod output;
@@ -136,7 +136,7 @@ fn judged(done: Done) -> CheckRun {
         stopped,
         took,
     } = done;
-    // One whose launcher was killed says nothing, and must not count as one that failed by itself.
+    // One whose launcher was killed has no result, and must not count as one that failed by itself.
     let is_lost =
         ended.code.is_none() && ended.signal.is_none() && ended.over.is_none() && stopped.is_none();
     CheckRun {

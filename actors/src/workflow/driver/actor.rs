@@ -60,7 +60,7 @@ pub(in crate::workflow) struct WorkflowActor {
     last_asker: u64,
     /// The askers who see how it is once that is on record.
     lookers: Vec<oneshot::Sender<WorkflowSnapshot>>,
-    /// The askers who wait until nothing is to be done without an order.
+    /// The askers who wait until the workflow can do nothing without an order.
     pub(super) resters: Vec<oneshot::Sender<WorkflowSnapshot>>,
     /// Stops the command that runs.
     stop: StopHandle,
@@ -335,7 +335,7 @@ impl WorkflowActor {
                 let is_final = open.is_some_and(|open| open.purpose == Purpose::Final);
                 let job = move |site: &Site, manifest: &Manifest, stop: &StopHandle| {
                     let done = done.unwrap_or_default();
-                    // What says that all is done has never seen the files of the work.
+                    // The final verification uses files that the work has never touched.
                     let place = match is_final {
                         true => VerifyWhere::Fresh,
                         false => manifest.verify,
@@ -607,7 +607,7 @@ impl Handler<End> for WorkflowActor {
         let site = self.site.clone();
         let broadcast = self.broadcast.clone();
         let ending = async move {
-            // What runs is told to stop, and its thread holds the site until it has.
+            // The running step receives a stop, and its thread holds the site until it has ended.
             let releasing = move || site.release(site.uses());
             if let Err(error) = blocking(releasing).await {
                 log::debug!("a repository is let go with the process: {error}");

@@ -178,7 +178,7 @@ impl WorkflowActor {
         }));
     }
 
-    /// Looks at what the run has used up, now and behind each of its replies.
+    /// Counts the usage of the run, now and after each of its replies.
     fn count_replies(&mut self, run: RunId, ctx: &mut Context<Self>) {
         let Some(watched) = &self.conversing else {
             return;
@@ -392,7 +392,7 @@ fn ended(outcome: Option<&RunOutcome>, found: Result<FoundRun, String>) -> Ended
     Ended { end, trouble }
 }
 
-/// The trouble that a failure of the provider is to the workflow; none if it may be the request's.
+/// The provider's trouble that a failure means for the workflow. `None` if it may be the request's fault.
 #[expect(
     clippy::wildcard_enum_match_arm,
     reason = "watches: what else fails is of the request"

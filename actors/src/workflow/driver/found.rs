@@ -118,7 +118,7 @@ async fn ledger(journal: &Arc<dyn Journal>) -> Result<WorkflowLedger, StorageErr
             let Record::Workflow(record) = entry.record else {
                 continue;
             };
-            // A record of a newer version says nothing to this one.
+            // A record of a newer version is unknown to this one.
             match serde_json::from_value::<WorkflowRecord>(record) {
                 Ok(record) => ledger.apply(&record),
                 Err(error) => {

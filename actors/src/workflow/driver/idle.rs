@@ -5,7 +5,7 @@ use crate::conversation::retry_waits;
 use crate::journal::{Journal, Record};
 use crate::storage::StorageError;
 
-/// The sum of such waits, from records in their order.
+/// The sum of the waits, from records in their order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Idle {
     ms: u64,
@@ -16,7 +16,7 @@ pub(super) struct Idle {
 }
 
 impl Idle {
-    /// The sum behind that record.
+    /// The sum after that record.
     pub(super) fn behind(seq: u64) -> Self {
         Self {
             read_to: seq,

@@ -1,4 +1,4 @@
-//! Tells people, by the file's command, what they are to be told: one thing after the other, each at least once.
+//! Notifies people by the file's command: one notice after the other, each at least once.
 
 use std::fs;
 use std::time::Duration;
@@ -31,7 +31,7 @@ impl WorkflowActor {
             return;
         }
         let ledger = self.machine.ledger();
-        // Nothing of a file runs that nobody approved.
+        // Nothing of an unapproved file runs.
         let is_approved = ledger.manifest().is_some_and(|note| note.is_approved);
         let command = self.machine.manifest().and_then(|own| own.notify.clone());
         let (Some(command), Some((number, notice)), true) = (command, ledger.notice(), is_approved)
@@ -77,7 +77,7 @@ impl WorkflowActor {
     }
 }
 
-/// Runs the command with the event as its input. It may write in a folder of its own, and nowhere else. Blocks.
+/// Runs the command with the event as its input. It may write in a separate folder, and nowhere else. Blocks.
 fn tell(
     parts: &WorkflowParts,
     folder: &std::path::Path,

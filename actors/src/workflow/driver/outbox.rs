@@ -1,4 +1,4 @@
-//! The decided effects that are not yet done: in order, each behind the records before it.
+//! The decided effects that are not yet done: in order, each after the records before it.
 
 use std::collections::VecDeque;
 

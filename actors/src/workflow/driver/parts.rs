@@ -15,7 +15,7 @@ use crate::tool::Launcher;
 use crate::workflow::hooks::Hooks;
 use crate::workflow::machine::Patience;
 
-/// The cost of a model's tokens, in millionths of a US dollar; none if its price is not known.
+/// The cost of a model's tokens, in millionths of a US dollar. `None` if its price is not known.
 pub type PriceOf = Arc<dyn Fn(&str, &ModelTotals) -> Option<u64> + Send + Sync>;
 
 /// Finds and makes conversations.

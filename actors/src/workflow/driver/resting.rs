@@ -7,7 +7,7 @@ use tokio::sync::oneshot;
 use super::actor::WorkflowActor;
 use crate::workflow::messages::WorkflowError;
 
-/// Asks how a workflow is when nothing of it is to be done without an order, and all of that is on record.
+/// Asks for the state of a workflow once it can do nothing without an order, and all of that is on record.
 #[derive(Debug, Message)]
 #[rtype(result = "Result<WorkflowSnapshot, WorkflowError>")]
 pub(in crate::workflow) struct Rest;

@@ -27,7 +27,7 @@ impl WorkflowActor {
         self.showing.open(at, step, |id| LiveOutput::of(id, actor))
     }
 
-    /// Shows the rest of what a step wrote: it has ended, and its record comes behind that.
+    /// Shows the rest of a step's output: the step has ended, and its record follows.
     pub(super) fn show_rest(&mut self) {
         while let Some((event, _)) = self.showing.next() {
             tell(&self.broadcast.publish, Publish::Passing(event));

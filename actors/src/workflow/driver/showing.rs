@@ -49,7 +49,7 @@ impl Showing {
         output
     }
 
-    /// Nothing is open any more.
+    /// Closes the open output.
     pub(super) fn close(&mut self) {
         self.open = None;
     }

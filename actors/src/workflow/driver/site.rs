@@ -42,7 +42,7 @@ pub(super) struct Opened {
     pub(super) refs: Option<Refs>,
     /// True if the worktree was made ready in this life.
     pub(super) is_ready: bool,
-    /// The commit that checks run on, in a tree of its own.
+    /// The commit that checks run on, in a separate tree.
     pub(super) fresh: Option<(String, Worktree)>,
     _lock: RepositoryLock,
 }
@@ -246,7 +246,7 @@ impl Site {
         forgotten.map_err(|error| error.to_string())
     }
 
-    /// Its worktree, if it is unchanged. The error says why it is not removed, or why it is not there.
+    /// Its worktree, if it is unchanged. The error is the reason why it is not removed, or does not exist.
     fn own_tree(
         &self,
         git: &RepositoryGit,

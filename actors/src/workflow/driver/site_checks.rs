@@ -62,7 +62,7 @@ impl Site {
         checks.iter().map(run).collect()
     }
 
-    /// Runs a check on one exact tree, where it says. Its lines are shown as they come.
+    /// Runs a check on one exact tree, at the chosen place. Its lines are shown as they come.
     pub(super) fn check(
         &self,
         manifest: &Manifest,
@@ -92,13 +92,13 @@ impl Site {
                 let now = opened.git.tree_now(tree, &head.commit);
                 now.map_err(|error| refusal(&error))
             });
-            // One that cannot be looked at any more is not as it was.
+            // One that can no longer be read counts as changed.
             let is_changed = tree.is_ok_and(|tree| tree == head.tree);
             !is_changed
         };
         let run = self.run_of(check, &root, &judged, way, is_changed)?;
         if run.tree_changed {
-            // The next check gets a tree that nobody has changed.
+            // The next check gets an unchanged tree.
             self.with(manifest, head, |opened| {
                 opened.fresh = None;
                 Ok(())

@@ -115,7 +115,7 @@ fn workspace(spot: &Spot<'_>, problems: &mut Vec<FileProblem>) -> Workspace {
 
 fn feature(spot: &Spot<'_>, before: &[Feature], checks: &mut Checks<'_>) -> Feature {
     let id = spot.text("id").unwrap_or_default();
-    // A feature without a name of its own is told as such, and its checks are not told as well.
+    // A feature without a unique name is reported, and its checks are not reported as well.
     let has_name = !id.is_empty() && before.iter().all(|other| other.id != id);
     let named = |number| match has_name {
         true => format!("{id}.{number}"),

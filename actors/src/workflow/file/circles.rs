@@ -13,7 +13,7 @@ const MAX_MEANT: usize = 100;
 /// Tells features that wait for one that there is not, and circles.
 pub(super) fn check(features: &[Feature], spots: &[Spot<'_>], problems: &mut Vec<FileProblem>) {
     let ids = || features.iter().map(|feature| &*feature.id);
-    // Of two with one name, which is told elsewhere, the first counts.
+    // Of two with one name, which is reported elsewhere, the first counts.
     let at: BTreeMap<&str, usize> = ids().enumerate().map(|(at, id)| (id, at)).rev().collect();
     let mut waits: Vec<Vec<usize>> = Vec::new();
     for (feature, spot) in features.iter().zip(spots) {

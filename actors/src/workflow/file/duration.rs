@@ -3,7 +3,7 @@
 /// The units, the longest first, with their seconds.
 const UNITS: [(char, u64); 3] = [('h', 3600), ('m', 60), ('s', 1)];
 
-/// The seconds that a text says; none if it says no time.
+/// The seconds of a text. `None` if it is not a length of time.
 #[must_use]
 pub fn seconds(text: &str) -> Option<u64> {
     let mut units = UNITS.into_iter();
@@ -13,7 +13,7 @@ pub fn seconds(text: &str) -> Option<u64> {
         let digits = rest.find(|c: char| !c.is_ascii_digit())?;
         let (number, behind) = rest.split_at(digits);
         let unit = behind.chars().next()?;
-        // A unit stands once, and behind the longer ones.
+        // A unit occurs once, and after the longer ones.
         let (_, length) = units.find(|(name, _)| *name == unit)?;
         sum = number
             .parse::<u64>()

@@ -10,7 +10,7 @@ use super::problem::FileProblem;
 /// The values of a text.
 ///
 /// # Errors
-/// Where it is no JSON.
+/// The place where it is not JSON.
 pub(super) fn node(text: &str) -> Result<Node, Vec<FileProblem>> {
     serde_json::from_str::<Value>(text)
         .map(of)

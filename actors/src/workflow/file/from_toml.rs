@@ -9,7 +9,7 @@ use super::problem::FileProblem;
 /// The values of a text.
 ///
 /// # Errors
-/// Where it is no TOML, once a line.
+/// The places where it is not TOML, one a line.
 pub(super) fn node(text: &str) -> Result<Node, Vec<FileProblem>> {
     let lines = Lines::of(text);
     let (table, errors) = DeTable::parse_recoverable(text);

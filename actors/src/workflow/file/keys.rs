@@ -7,7 +7,7 @@ pub(in crate::workflow) struct Section {
     pub(in crate::workflow) about: &'static str,
     /// Its keys, in groups that several tables share.
     pub(in crate::workflow) groups: &'static [&'static [Key]],
-    /// Keys of which it has exactly one; none if it has no such.
+    /// Keys of which it has exactly one; empty if it has none of these.
     pub(in crate::workflow) one_of: &'static [&'static str],
 }
 
@@ -25,7 +25,7 @@ pub(in crate::workflow) struct Key {
     pub(in crate::workflow) name: &'static str,
     /// The values that it may have.
     pub(in crate::workflow) kind: Kind,
-    /// Its value where the file says nothing.
+    /// Its value if the file has none.
     pub(in crate::workflow) without: Without,
     /// Its purpose.
     pub(in crate::workflow) about: &'static str,
@@ -48,16 +48,16 @@ pub(in crate::workflow) enum Kind {
         min: i64,
         /// The largest.
         max: i64,
-        /// A word in place of a number; none if there is none.
+        /// A word that is allowed in place of a number.
         or: Option<&'static str>,
     },
     /// A number above 0.
     Money,
     /// A length of time above 0.
     Time {
-        /// The longest, in seconds; none if there is none.
+        /// Maximum length in seconds. `None` if there is no limit.
         max: Option<u64>,
-        /// A word in place of a time; none if there is none.
+        /// A word that is allowed in place of a time.
         or: Option<&'static str>,
     },
     /// One of a few words.
@@ -82,10 +82,10 @@ pub(in crate::workflow) enum Kind {
     Refused(&'static str),
 }
 
-/// The value of a key where the file says nothing.
+/// The value of a key that is missing in the file.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::workflow) enum Without {
-    /// The file has to say something.
+    /// The key is required.
     Needed,
     /// Nothing.
     Nothing,

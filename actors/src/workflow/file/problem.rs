@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Display, Serialize, Deserialize)]
 #[display("{place}: {message}")]
 pub struct FileProblem {
-    /// The key, such as `feature[1].check[0].must_match`; lists count from 0.
+    /// The key, for example `feature[1].check[0].must_match`; lists count from 0.
     pub place: String,
     /// The line, from 1, if the text is TOML or cannot be read at all.
     pub line: Option<usize>,

@@ -5,7 +5,7 @@ use super::problem::FileProblem;
 use super::spot::Spot;
 use crate::workflow::schedule::{DayTime, Schedule, Window};
 
-/// The schedule of a file; none if it says nothing of one.
+/// The schedule of a file. `None` if the file has none.
 pub(super) fn schedule(file: &Spot<'_>, problems: &mut Vec<FileProblem>) -> Option<Schedule> {
     let spot = file.get("schedule").filter(Spot::is_table)?;
     let (every, at, window) = (spot.get("every"), spot.get("at"), spot.get("window"));

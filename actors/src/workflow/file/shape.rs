@@ -117,7 +117,7 @@ impl Shaping<'_> {
                 self.tell(place.to_owned(), line, message);
                 None
             }
-            // What is in it has defaults of its own, or is needed.
+            // Its keys have separate defaults, or are required.
             (Without::Nothing, Kind::One(section)) if section.one_of.is_empty() => {
                 let value = Value::Table(Vec::new());
                 Some(self.section(&Node { line, value }, section, place))

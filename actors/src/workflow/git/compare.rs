@@ -21,7 +21,7 @@ const PIECE: usize = 64 * 1024;
 pub(super) struct Entry {
     pub(super) kind: Kind,
     pub(super) id: String,
-    /// None of what is no file.
+    /// `None` for anything but a file.
     pub(super) size: Option<u64>,
 }
 

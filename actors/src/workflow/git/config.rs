@@ -25,7 +25,7 @@ pub(super) fn config(session: &Session) -> Result<GitConfig, GitError> {
     let mut found = BTreeMap::new();
     let list = session.call(&["config", "--includes", "--null", "--list", "--show-scope"]);
     let records = list.records()?;
-    // The scope, and then the key with its value behind a newline.
+    // The scope, and then the key with its value after a newline.
     for pair in records.chunks_exact(2) {
         let text = String::from_utf8_lossy(&pair[1]);
         let (key, value) = text.split_once('\n').unwrap_or((&text, ""));

@@ -7,7 +7,7 @@ use derive_more::{Display, Error};
 /// The reason why git did not do the work of a workflow.
 #[derive(Debug, Clone, PartialEq, Eq, Display, Error)]
 pub enum GitError {
-    /// There is no repository.
+    /// The folder is not in a repository.
     #[display("{} is in no git repository; use git = \"off\" or make one", folder.display())]
     NotRepository {
         /// The folder that was searched.

@@ -62,7 +62,7 @@ impl RepositoryLock {
     /// Takes the lock of the repository whose shared git folder that is. Does not wait. Blocks for the disk.
     ///
     /// # Errors
-    /// [`LockError::Held`] with the name of the holder; what the disk says.
+    /// [`LockError::Held`] with the name of the holder; or the system's error.
     pub fn take(common: &Path, holder: &Holder) -> Result<Self, LockError> {
         let path = common.join(NAME);
         let failed = |source: io::Error| LockError::Disk {
@@ -80,7 +80,7 @@ impl RepositoryLock {
                 }
                 Err((_, error)) => return Err(failed(error.into())),
             };
-            // A lock on a file that has no name any more keeps nobody out.
+            // A lock on a file that no longer has a name keeps no other process out.
             if is_at(&file, &path) {
                 write(&mut file, holder).map_err(failed)?;
                 return Ok(Self { _file: file });

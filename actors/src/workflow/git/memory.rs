@@ -296,7 +296,7 @@ impl WorkflowGit for MemoryGit {
             if was == is {
                 continue;
             }
-            // Here nobody commits in a worktree: what was moved, others moved.
+            // In this repository no command commits in a worktree: another user moved the refs that moved.
             let put_back = is.is_none();
             if let Some(was) = was.filter(|_| put_back) {
                 state.refs.insert(name.clone(), was.clone());

@@ -1,4 +1,4 @@
-//! A workflow's use of git: the trait, and the programs behind it.
+//! A workflow's use of git: the trait, and the programs that implement it.
 
 mod compare;
 mod config;
@@ -39,7 +39,7 @@ pub const KEPT_REJECTED: usize = 20;
 /// It never stashes, never pushes, and changes no branch but the one that the caller names; of a person's own working
 /// tree it touches the index and the files only in [`TreeKind::InPlace`].
 pub trait WorkflowGit: Send + Sync {
-    /// The commit that a branch, a ref or a commit names; none if there is none.
+    /// The commit that a branch, a ref or a commit names. `None` if it does not exist.
     ///
     /// # Errors
     /// When git fails.

@@ -24,7 +24,7 @@ const MAX_SAID: usize = 2048;
 /// The script that runs git: the launcher gives no input and mixes the outputs, so they are files.
 const SCRIPT: &str = r#"files=$1; shift; exec "$@" <"$files/input" 2>"$files/errors""#;
 
-/// Settings that hold for every call, whatever the repository says.
+/// Settings that hold for every call, and take precedence over the repository's.
 const SETTINGS: &[(&str, &str)] = &[
     ("core.hooksPath", "/dev/null"),
     ("core.fsmonitor", "false"),
@@ -213,7 +213,7 @@ impl Call<'_> {
         self
     }
 
-    /// With an answer of which no more than that is kept.
+    /// Keeps at most that many bytes of the answer.
     pub(super) fn at_most(mut self, bytes: usize) -> Self {
         self.most = Some(bytes);
         self
@@ -327,7 +327,7 @@ impl Call<'_> {
         let mut variables: Vec<(String, String)> = ENVIRONMENT.iter().map(pair).collect();
         let path = std::env::var("PATH").unwrap_or_else(|_| DEFAULT_PATH.to_owned());
         let temp = temp.to_string_lossy().into_owned();
-        // Without a home folder of its own git reads files of the user's.
+        // Without a separate home folder git reads files of the user's.
         for (name, value) in [("PATH", &path), ("HOME", &temp), ("TMPDIR", &temp)] {
             variables.push((name.to_owned(), value.clone()));
         }

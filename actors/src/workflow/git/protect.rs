@@ -12,8 +12,8 @@ use super::snapshot::is_copy;
 use super::{GitError, Worktree};
 use crate::workflow::guard::Guard;
 
-/// Restores what differs from the base of the paths that are guarded; which those are. What tools leave
-/// there and the base itself ignores is removed as well, and is no change. Blocks.
+/// Restores the guarded paths that differ from the base, and returns them. Files that tools leave there and the base
+/// itself ignores are removed as well, and do not count as a change. Blocks.
 pub(super) fn protect(
     session: &Session,
     tree: &Worktree,
@@ -200,7 +200,7 @@ fn remove(place: &Path) -> io::Result<()> {
         Ok(found) if found.is_dir() => fs::remove_dir_all(place),
         Ok(_) => fs::remove_file(place),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        // A file stands where a folder was.
+        // A file took the place of a folder.
         Err(error) if error.kind() == io::ErrorKind::NotADirectory => Ok(()),
         Err(error) => Err(error),
     }

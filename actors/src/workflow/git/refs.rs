@@ -73,7 +73,7 @@ pub(super) fn put_back(
             continue;
         }
         let put_back = match is {
-            // To make it again takes nothing from anybody.
+            // Making it again overwrites no commit.
             None => true,
             Some(id) => line.contains(id) && !is_in(session, id, base)?,
         };
@@ -99,8 +99,8 @@ pub(super) fn put_back(
     Ok(changes)
 }
 
-/// The commits that were made or looked at in a worktree, by its own log. A person's own tree has no such
-/// line: what was committed there is a person's.
+/// The commits that were made or checked out in a worktree, by its own log. The log of a person's own tree does not
+/// count: commits there are a person's.
 ///
 /// Source: gitrepository-layout(5): `logs`; each line begins with the old and the new id.
 fn committed(session: &Session, tree: &Worktree) -> BTreeSet<String> {
@@ -141,7 +141,7 @@ pub(super) fn accept(
     let name = full(branch);
     let update = session.call(&["update-ref", "--no-deref", &name, candidate, base]);
     if let Err(error) = update.run() {
-        // Somebody was faster.
+        // Another process was faster.
         check_at(session, branch, base)?;
         return Err(error);
     }

@@ -68,7 +68,7 @@ impl RepositoryGit {
         Ok(Self { launcher, place })
     }
 
-    /// The root of its own working tree.
+    /// The root of the repository's working tree.
     #[must_use]
     pub fn root(&self) -> &Path {
         &self.place.root

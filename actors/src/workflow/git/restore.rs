@@ -62,7 +62,7 @@ pub(super) fn follow(session: &Session, tree: &Worktree, commit: &str) -> Result
                 .run()?;
         }
     }
-    // What is marked in an index, git leaves as it is; in an empty one nothing is.
+    // Git leaves files unchanged that are marked in an index; in an empty one none are.
     session.call(&["read-tree", "--empty"]).run()?;
     session
         .call(&["read-tree", "--reset", "-u", commit])

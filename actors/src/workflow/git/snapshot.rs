@@ -193,7 +193,7 @@ fn count(session: &Session, base: &str, candidate: &mut Candidate) -> Result<(),
         else {
             continue;
         };
-        // Of a file that is no text there are no lines.
+        // A binary file has no lines.
         candidate.insertions += added.parse::<u64>().unwrap_or_default();
         candidate.deletions += removed.parse::<u64>().unwrap_or_default();
         candidate.files += 1;

@@ -111,7 +111,7 @@ pub struct Candidate {
     pub insertions: u64,
     /// Lines that were taken away.
     pub deletions: u64,
-    /// Repositories inside of the tree: what is in them is no part of it.
+    /// Repositories inside of the tree: their content is not part of it.
     pub nested: Vec<String>,
     /// The reason why it is not judged: then it holds only changes of files that the base has.
     pub too_large: Option<TooLarge>,
@@ -181,7 +181,7 @@ pub struct Refs(pub BTreeMap<String, String>);
 pub struct RefChange {
     /// The ref.
     pub name: String,
-    /// The commit that it named; none if it was not there.
+    /// The commit that it named. `None` if it did not exist.
     pub before: Option<String>,
     /// The commit that it names. `None` if the ref was removed.
     pub now: Option<String>,

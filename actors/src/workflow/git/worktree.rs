@@ -23,7 +23,7 @@ pub(super) fn ensure(session: &Session, order: &WorktreeOrder<'_>) -> Result<Wor
     let start = match branch_tip(session, order.branch)? {
         Some(tip) => tip.commit,
         None => {
-            // No old value: nobody else may have made it meanwhile.
+            // No old value: another process may not have made it meanwhile.
             let words = ["update-ref", "--no-deref", &name, order.start, ""];
             session.call(&words).run()?;
             order.start.to_owned()
@@ -92,7 +92,7 @@ fn add(session: &Session, folder: &Path, commit: &str) -> Result<PathBuf, GitErr
     })?;
     let words = |force: bool| {
         let mut words = vec!["worktree", "add", "--quiet", "--detach", "--no-checkout"];
-        // One that git still knows, whose folder is gone: twice, since it is locked.
+        // One that git still knows, whose folder was removed: twice, since it is locked.
         words.extend(if force {
             &["--force", "--force"][..]
         } else {
@@ -180,7 +180,7 @@ fn copy_one(from: &Path, to: &Path) -> io::Result<()> {
     if let Some(above) = to.parent() {
         fs::create_dir_all(above)?;
     }
-    // A link that lies there leads elsewhere.
+    // A link at that path leads elsewhere.
     match fs::remove_file(to) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         Ok(()) | Err(_) => {}
@@ -290,7 +290,7 @@ pub(super) fn check_clean(session: &Session, tree: &Worktree) -> Result<(), GitE
     let differing = differences(session, &head, |path| !is_copy(tree, Path::new(path)))?;
     let differing = differing.into_iter().filter_map(|(path, difference)| {
         let is_new = difference == super::compare::Difference::New;
-        // What is ignored is nobody's work.
+        // An ignored file is not work of a person.
         (!is_new || new.contains(&path)).then(|| path.to_string_lossy().into_owned())
     });
     paths.extend(differing);

@@ -57,7 +57,7 @@ pub(super) fn is_absolute_or_unknown(path: &str) -> bool {
     path.starts_with(['/', '~', '-']) || path.contains(['$', '`', '*', '<', '>'])
 }
 
-/// A path below a folder, without `.` and `..`; none if it leads out of the root.
+/// A path below a folder, without `.` and `..`. `None` if it leads out of the root.
 pub(super) fn joined(folder: &str, path: &str) -> Option<String> {
     let mut names: Vec<&str> = Vec::new();
     for name in folder.split('/').chain(path.split('/')) {

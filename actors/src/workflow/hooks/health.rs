@@ -7,7 +7,7 @@ use super::command::{Runs, said};
 use crate::workflow::check_run::CheckRun;
 use crate::workflow::manifest::{Command, Manifest};
 
-/// Says whether the base is fit for work, before each iteration.
+/// Judges the base's fitness for work, before each iteration.
 pub trait HealthChecker: Send + Sync + 'static {
     /// Looks at the workspace. Called on a thread that may block; a panic counts as a failure.
     ///
@@ -68,7 +68,7 @@ impl HealthChecker for NoopHealthChecker {
     }
 }
 
-/// Runs commands, each of which has to exit with 0: those of the init plan, or others.
+/// Runs commands that have to exit with 0: those of the init plan, or others.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CommandHealthChecker {
     commands: Vec<Command>,

@@ -1,8 +1,8 @@
 //! The decisions of a program that embeds workflows: whether the base is fit for work, which feature is next, and
 //! whether what an attempt left is accepted.
 //!
-//! The hooks add to what the service checks and take nothing away: a check that fails rejects whatever a
-//! validator says. Each runs as a step of the workflow, with its start and its end on record.
+//! The hooks add to the checks of the service and take nothing away: a check that fails rejects, even if a validator
+//! accepts. Each runs as a step of the workflow, with its start and its end on record.
 
 mod command;
 mod health;
@@ -19,9 +19,9 @@ use super::select::{FeatureSelector, FirstPendingFeatureSelector};
 /// The decisions of a program. A hook that is left out is not asked.
 #[derive(Clone)]
 pub struct Hooks {
-    /// Says whether the base is fit for work.
+    /// Judges the base's fitness for work.
     pub health: Option<Arc<dyn HealthChecker>>,
-    /// Says whether what an attempt left is accepted.
+    /// Judges the candidates of attempts.
     pub validator: Option<Arc<dyn OutcomeValidator>>,
     /// Chooses the feature of an iteration.
     pub selector: Arc<dyn FeatureSelector>,

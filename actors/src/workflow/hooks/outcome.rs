@@ -8,8 +8,8 @@ use crate::workflow::check_run::CheckRun;
 use crate::workflow::facts::Head;
 use crate::workflow::manifest::{Command, Feature};
 
-/// Says whether what an attempt left is accepted, once the checks of every candidate and those of its feature
-/// have passed or there are none. It judges one candidate once, and neither the base nor what was accepted before.
+/// Judges the candidate of an attempt, once the checks of every candidate and those of its feature have passed or there
+/// are none. It judges one candidate once, and neither the base nor earlier accepted work.
 pub trait OutcomeValidator: Send + Sync + 'static {
     /// Judges an outcome. Called on a thread that may block; a panic accepts nothing.
     fn validate(&self, outcome: &Outcome<'_>) -> Verdict;
@@ -69,7 +69,7 @@ pub struct Verdict {
     pub accepted: bool,
     /// The reasons; the model receives the reasons of a rejection.
     pub reasons: Vec<String>,
-    /// The evidence of the judgement, such as an output. It is kept with the check's record.
+    /// The evidence of the judgement, for example an output. It is kept with the check's record.
     pub evidence: String,
 }
 

@@ -469,7 +469,7 @@ impl WorkflowLedger {
         let Some(Rest::Paused { reason, .. }) = &self.rest else {
             return;
         };
-        // The answer to a question is no decision on the workflow.
+        // The answer to a question is not a decision on the workflow.
         let is_answer = *reason == PauseReason::Ask;
         // Nor is it one when the window of the schedule opens.
         let is_person = !is_answer && *reason != PauseReason::OutsideSchedule;

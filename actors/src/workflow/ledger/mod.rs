@@ -106,7 +106,7 @@ pub struct OpenPhase {
 pub struct Bearings {
     /// The last commits, once the workspace is ready.
     pub log: Option<String>,
-    /// The result of the health checks; the error says what was wrong.
+    /// The result of the health checks; the error is the reason of the failure.
     pub health: Option<Result<(), String>>,
 }
 

@@ -63,7 +63,7 @@ impl Notices {
                 gate: gate.clone(),
                 asks: asks.clone(),
             },
-            // Nobody has to answer any more.
+            // A closed gate needs no answer.
             WorkflowRecord::GateClosed { gate, .. } => {
                 let is_other = |(_, it): &(u32, Notice)| !matches!(it, Notice::Gate { gate: own, .. } if own == gate);
                 return self.waiting.retain(is_other);

@@ -252,7 +252,7 @@ impl WorkflowMachine {
         }
     }
 
-    /// Adds an effect that is no record.
+    /// Adds an effect other than a record.
     pub(super) fn tell(&mut self, effect: Effect) {
         self.effects.push(effect);
     }

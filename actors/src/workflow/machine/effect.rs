@@ -5,8 +5,8 @@ use crate::workflow::manifest::Check;
 use crate::workflow::record::{GateAnswer, WorkflowRecord};
 use crate::workflow::state::{PauseReason, WorkflowState};
 
-/// An effect. Effects behind a record are carried out when the record is in the journal. Everything may
-/// come a second time after a crash, and is then to find that it has happened.
+/// An effect. Effects after a record are carried out when the record is in the journal. Each may be repeated after a
+/// crash, and must then detect that it has happened.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Effect {
     /// Write this down, then show it.

@@ -115,7 +115,7 @@ pub enum Input {
         /// Duration of the attempt's conversation so far, in milliseconds.
         attempt_ms: u64,
     },
-    /// The file's command was given what people are to be told.
+    /// The file's command received a notice for people.
     Notified {
         /// The number of that.
         number: u32,
@@ -126,7 +126,7 @@ pub enum Input {
     ConversationAsks {
         /// The place in the workflow.
         at: Place,
-        /// The question; none if there is none any more.
+        /// The question. `None` if it was answered or withdrawn.
         asks: Option<String>,
     },
 }
@@ -145,7 +145,7 @@ pub enum Order {
     Apply {
         /// The manifest.
         applied: NewManifest,
-        /// The SHA-256 of the file that has to count until then; any if none.
+        /// The SHA-256 of the file that must be in force until then. `None` for any.
         over: Option<String>,
         /// True if features may be missing in it.
         allow_remove: bool,
@@ -154,7 +154,7 @@ pub enum Order {
     Run {
         /// The key under which a repetition is known.
         key: Option<String>,
-        /// Features, if other than the file says.
+        /// Maximum number of features, if other than in the file.
         max_features: Option<u32>,
         /// Iterations of this run.
         max_iterations: Option<u32>,

@@ -88,7 +88,7 @@ impl WorkflowMachine {
         self
     }
 
-    /// A workflow that comes back, and what is to be done then.
+    /// A workflow that is loaded again, with its first effects.
     #[must_use]
     pub fn resume(
         ledger: WorkflowLedger,

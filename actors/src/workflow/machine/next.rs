@@ -144,7 +144,7 @@ impl WorkflowMachine {
         }
     }
 
-    /// Ends the run if its order or its policy says so.
+    /// Ends the run if its order or its policy requires that.
     fn ends_run(&mut self, manifest: &Manifest) -> bool {
         let Some(phase) = self.ledger.phase() else {
             return true;

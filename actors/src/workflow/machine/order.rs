@@ -21,7 +21,7 @@ fn invalid<T>(message: impl Into<String>) -> Result<T, (Refused, String)> {
 }
 
 impl WorkflowMachine {
-    /// Takes an order, and answers at once unless it is done only when nothing runs any more.
+    /// Takes an order, and answers at once unless it is done only when nothing runs any longer.
     pub(super) fn take_order(&mut self, asker: u64, by: Option<String>, order: Order) {
         let taken = match order {
             Order::Create { workflow, applied } => Ok(self.create(workflow, &applied, by)),

@@ -26,8 +26,8 @@ impl Patience {
         Self { total_ms }
     }
 
-    /// The next wait behind so many that took so long together, in milliseconds; none when the patience is at its
-    /// end.
+    /// The next wait after `waits` earlier ones that took `waited_ms` together, in milliseconds. `None` when the
+    /// patience is exhausted.
     #[must_use]
     pub fn next_ms(self, waits: u32, waited_ms: u64) -> Option<u64> {
         let rest = self.total_ms.checked_sub(waited_ms)?;

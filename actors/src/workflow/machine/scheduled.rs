@@ -26,7 +26,7 @@ impl WorkflowMachine {
         alarms.into_iter().flatten().min()
     }
 
-    /// Does what the time is come for. `has_room` says whether one more workflow may work.
+    /// Does everything that is due. `has_room` is true if one more workflow may work.
     pub(super) fn time(&mut self, has_room: bool) {
         self.end_wait();
         self.mind_window();
