@@ -209,7 +209,7 @@ async fn give(
     output: &mut Output,
 ) -> Result<(), CommandError> {
     let chosen = chosen(&named, common, service).await?;
-    let open = chosen.map_err(|error| refused(error, named.verb, output))?;
+    let open = chosen.map_err(|error| refused(&error, named.verb, output))?;
     // The service reports how one ended that does not wait.
     let conversation = match &open {
         Some(open) => open.conversation.clone(),
@@ -248,8 +248,8 @@ async fn chosen(
 }
 
 /// The error of the command. Tells first which approvals may be meant.
-fn refused(error: ChoiceError, verb: &str, output: &mut Output) -> CommandError {
-    match &error {
+fn refused(error: &ChoiceError, verb: &str, output: &mut Output) -> CommandError {
+    match error {
         ChoiceError::Changed { id } => CommandError::ChangedApproval { id: *id },
         ChoiceError::Unclear { open, .. } => {
             for open in open {

@@ -64,32 +64,37 @@ fn unchanged(line: &str) -> String {
     if line.len() <= MAX_LINE {
         return line.to_owned();
     }
-    kept(line, &[0..line.ceil_char_boundary(AROUND)])
+    let beginning = 0..line.ceil_char_boundary(AROUND);
+    kept(line, std::slice::from_ref(&beginning))
 }
 
 /// Two lines of a diff, each with the places that differ from the other.
 fn around(old: &str, new: &str) -> (String, String) {
     let (old_text, new_text) = (&old[1..], &new[1..]);
     let places = places(old_text, new_text);
-    let side = |line: &str, of: fn(&(Range<usize>, Range<usize>)) -> Range<usize>| {
-        if line.len() <= MAX_LINE {
-            return line.to_owned();
-        }
-        // The first byte of a line of a diff is its sign.
-        let shift = |range: Range<usize>| {
-            let start = line.floor_char_boundary((range.start + 1).saturating_sub(AROUND));
-            start..line.ceil_char_boundary((range.end + 1 + AROUND).min(line.len()))
-        };
-        let mut ranges: Vec<Range<usize>> = places.iter().map(|place| shift(of(place))).collect();
-        if ranges.is_empty() {
-            ranges.push(0..line.ceil_char_boundary(AROUND));
-        }
-        kept(line, &ranges)
-    };
+    let old_places = places.iter().map(|place| place.0.clone());
+    let new_places = places.iter().map(|place| place.1.clone());
     (
-        side(old, |place| place.0.clone()),
-        side(new, |place| place.1.clone()),
+        around_places(old, old_places.collect()),
+        around_places(new, new_places.collect()),
     )
+}
+
+/// A line of a diff with these places of its text and some characters around each.
+fn around_places(line: &str, places: Vec<Range<usize>>) -> String {
+    if line.len() <= MAX_LINE {
+        return line.to_owned();
+    }
+    // The first byte of a line of a diff is its sign.
+    let shift = |range: Range<usize>| {
+        let start = line.floor_char_boundary((range.start + 1).saturating_sub(AROUND));
+        start..line.ceil_char_boundary((range.end + 1 + AROUND).min(line.len()))
+    };
+    let mut ranges: Vec<Range<usize>> = places.into_iter().map(shift).collect();
+    if ranges.is_empty() {
+        ranges.push(0..line.ceil_char_boundary(AROUND));
+    }
+    kept(line, &ranges)
 }
 
 /// The sign of a line and these ranges of it, with the number of characters between them.
