@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use harness_standin::Reply;
 use serde_json::{Value, json};
 
 use crate::changing::{Changing, edit_of};
@@ -16,10 +17,9 @@ async fn run(here: &Changing, is_above: bool, line: &str) -> (i32, String, Strin
     tokio::task::spawn_blocking(program).await.unwrap()
 }
 
-/// Lets the model ask for a file of this name, and returns the digits of the digest that are shown.
-async fn ask(here: &Changing, name: &str) -> String {
-    let input = json!({"path": name, "content": "x\n"});
-    here.begin("write", input).await;
+/// Lets a run begin that asks, and returns the digits of the digest that are shown.
+async fn ask(here: &Changing) -> String {
+    here.talk().prompt("go on").await;
     let digest = here.asked().await.unwrap()["digest"].clone();
     digest.as_str().unwrap()[..12].to_owned()
 }
@@ -28,9 +28,16 @@ async fn ask(here: &Changing, name: &str) -> String {
 #[tokio::test]
 async fn a_number_that_waits_twice_is_not_answered_until_the_command_line_says_which() {
     let mut here = Changing::in_mode("ask").await;
-    let (first, digest) = (here.id.clone(), ask(&here, "first").await);
+    for name in ["first", "second"] {
+        let input = json!({"path": name, "content": "x\n"});
+        here.script
+            .extend([Reply::tool_calls([(name, "write", input)])]);
+    }
+    here.script
+        .extend([Reply::text("done"), Reply::text("done")]);
+    let (first, digest) = (here.id.clone(), ask(&here).await);
     here.begin_another("ask").await;
-    let (second, other) = (here.id.clone(), ask(&here, "second").await);
+    let (second, other) = (here.id.clone(), ask(&here).await);
 
     let (code, _, err) = run(&here, false, "approve 1").await;
     assert_eq!(code, 2, "{err}");
