@@ -5,7 +5,7 @@ use std::path::Path;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::change::{Known, carry_out_at_once, check_encoding, planned, with_marks_of};
+use super::change::{Known, OtherEncoding, carry_out_at_once, planned, with_marks_of};
 use super::plan::PlanFuture;
 use super::{Cancellation, Tool, ToolContext, ToolError, ToolFuture, Touched, input, path};
 use crate::reply::Object;
@@ -100,6 +100,8 @@ fn content(
                 .into(),
         );
     }
-    check_encoding(known, &[], &input.content)?;
+    if let Some(other) = OtherEncoding::find(known, &input.content) {
+        other.check(&[], &input.content)?;
+    }
     Ok((content.into_owned().into_bytes(), notes))
 }
