@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::change::{
-    CHANGED_SINCE, Known, Matches, carry_out_at_once, check_encoding, check_size, find, nearest,
+    CHANGED_SINCE, Known, Matches, OtherEncoding, carry_out_at_once, check_size, find, nearest,
     planned, with_line_ends_of,
 };
 use super::look_alikes::look_alikes;
@@ -140,11 +140,14 @@ fn changed(known: &Known, input: &Input) -> Result<(Vec<u8>, Vec<String>), ToolE
     if input.replace_all && level.is_loose() {
         return Err(no_match(file, &input.old_string));
     }
+    let other_encoding = OtherEncoding::find(known, &input.new_string);
     let mut after = Vec::with_capacity(file.len());
     let mut at = 0;
     for place in &places {
         after.extend_from_slice(&file[at..place.start]);
-        check_encoding(known, &file[place.clone()], &input.new_string)?;
+        if let Some(other) = &other_encoding {
+            other.check(&file[place.clone()], &input.new_string)?;
+        }
         let put = with_line_ends_of(file, place, &input.new_string, level);
         // However often it is put there, not more is held than may be.
         check_size(after.len() + put.len())?;

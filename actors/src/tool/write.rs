@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::change::{
-    CHANGED_SINCE, Known, carry_out_at_once, check_encoding, planned, with_marks_of,
+    CHANGED_SINCE, Known, OtherEncoding, carry_out_at_once, planned, with_marks_of,
 };
 use super::plan::PlanFuture;
 use super::{Cancellation, Tool, ToolContext, ToolError, ToolFuture, Touched, input, path};
@@ -105,6 +105,8 @@ fn content(
              or use edit"
         )));
     }
-    check_encoding(known, &[], &input.content)?;
+    if let Some(other) = OtherEncoding::find(known, &input.content) {
+        other.check(&[], &input.content)?;
+    }
     Ok((content.into_owned().into_bytes(), notes))
 }

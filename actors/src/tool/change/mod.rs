@@ -22,7 +22,7 @@ mod undo;
 pub(super) use at_once::carry_out_at_once;
 pub use before::BeforeStore;
 pub(super) use diff::{Diff, diff};
-pub(super) use encoding::check_encoding;
+pub(super) use encoding::OtherEncoding;
 pub(super) use keep::{CommandVersion, keep_change, proposed};
 pub(super) use line_ends::{with_line_ends_of, with_marks_of};
 pub(super) use matching::{Matches, find};
