@@ -191,7 +191,7 @@ impl Drop for Ordinary {
     }
 }
 
-/// Runs it as an ordinary user: this one, or `nobody` in place of root.
+/// Runs it as an ordinary user: the present one, or `NOBODY` in place of root.
 fn as_ordinary(command: &mut Command) {
     if Uid::effective().is_root() {
         command.uid(NOBODY).gid(NOBODY);

@@ -70,7 +70,7 @@ pub enum Order {
         recipe: Recipe,
         /// The name of the skill or the template.
         name: String,
-        /// The text behind the name; may be empty.
+        /// The text after the name; may be empty.
         text: String,
         /// Names the prompt; makes a repetition safe.
         key: String,
@@ -121,7 +121,7 @@ pub enum Order {
     Offers {
         /// The kind.
         kind: OfferKind,
-        /// The folder whose skills or templates are wanted, absolute; the service's own if none.
+        /// The folder whose skills or templates are wanted, absolute. `None` for the service's folder.
         folder: Option<String>,
     },
     /// Run a command in the folder of a conversation; answered with [`News::CommandEnded`]. All clients receive its
@@ -148,7 +148,7 @@ pub enum Order {
     Cancel {
         /// The conversation.
         conversation: String,
-        /// The run; one that is over is not mistaken for the next. None for what is no run.
+        /// The run, so that one that has ended is not mistaken for the next. `None` for work that is not a run.
         run_id: Option<u64>,
         /// True if the messages in the queues are withdrawn, too.
         clear_queue: bool,
@@ -186,7 +186,7 @@ pub enum Order {
     Fork {
         /// The conversation.
         conversation: String,
-        /// The last record that the copy has; all of them if none.
+        /// The last record that the copy has. `None` for all of them.
         seq: Option<u64>,
     },
     /// Give a conversation another title. All clients that are attached to it receive a `renamed` event.
@@ -227,13 +227,13 @@ impl PromptFile {
 /// The route that makes a prompt of a name and a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Recipe {
-    /// A skill, with instructions behind it.
+    /// A skill, with instructions after it.
     Skill,
     /// A template, with its arguments.
     Template,
 }
 
-/// Something to be set, for all clients and from the next run on; as the service has it if none.
+/// A changed setting, for all clients and from the next run on. `None` for the service's value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Change {
     /// The model to ask.
@@ -253,7 +253,7 @@ pub enum View {
     Tools,
 }
 
-/// The kinds of which a service has several.
+/// The kinds of things that a service offers several of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum OfferKind {
     /// Models to ask.
@@ -279,7 +279,7 @@ pub enum News {
     /// The service that the client is attached to. It comes before anything else from the service, and again when the
     /// service was restarted.
     Service(Box<Service>),
-    /// Something to know that is no failure.
+    /// A remark that is not a failure.
     Remark {
         /// That.
         text: String,
@@ -296,7 +296,7 @@ pub enum News {
     Event {
         /// The event.
         event: Event,
-        /// The position behind it, `<epoch>-<seq>-<sum>`, if it is a lasting one.
+        /// The position after it, `<epoch>-<seq>-<sum>`, if it is a lasting one.
         position: Option<String>,
     },
     /// A line that is not an event arrived; it was dropped.
@@ -321,7 +321,7 @@ pub enum News {
         conversation: String,
         /// The page that was asked for: the records before this one.
         before: u64,
-        /// The page; none if it could not be had.
+        /// The page. `None` if it could not be loaded.
         page: Option<Box<History>>,
     },
     /// One event in full.
@@ -347,7 +347,7 @@ pub enum News {
         /// Names it in the queue.
         item: u64,
     },
-    /// Messages wait no more, and will not be said.
+    /// Queued messages were withdrawn; they will not be sent.
     Withdrawn {
         /// The conversation.
         conversation: String,

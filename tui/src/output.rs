@@ -42,7 +42,7 @@ pub(crate) struct OutputLines {
 }
 
 impl OutputLines {
-    /// Takes a piece that begins at that offset: the lines that it finishes. None if all of it is known.
+    /// Takes a piece that begins at that offset. Returns the lines that it finishes. `None` if all of it is known.
     pub(crate) fn take(&mut self, offset: u64, piece: &str) -> Option<Vec<OutputLine>> {
         let known = usize::try_from(self.end.saturating_sub(offset)).ok()?;
         let piece = piece.get(known..).filter(|new| !new.is_empty())?;
@@ -87,7 +87,7 @@ impl OutputLines {
         if self.is_back {
             self.begin();
         }
-        // Behind what is left out nothing fits any more.
+        // After a part that was left out nothing fits any longer.
         let room = match self.more {
             0 => MAX_LINE.saturating_sub(self.open.len()),
             _ => 0,

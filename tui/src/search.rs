@@ -99,7 +99,7 @@ impl Search {
             (None, Direction::Next) => 0,
             (None, Direction::Previous) => count - 1,
         };
-        // The part that it stands in comes first and last: on this side of the hit, and all of it.
+        // The part of the current hit comes first and last: on this side of the hit, and all of it.
         for step in 0..=count {
             let (index, is_wrapped) = match direction {
                 Direction::Next => ((start + step) % count, start + step >= count),

@@ -45,7 +45,7 @@ impl Selection {
         }
     }
 
-    /// Goes to a place, in front of the beginning or behind it. `source` is the text of its part.
+    /// Moves to a place, before the beginning or after it. `source` is the text of its part.
     pub(crate) fn drag(&mut self, place: Place, source: &str) {
         self.head = around(self.unit, place, source);
         self.is_open |= self.head != self.anchor;
@@ -96,7 +96,7 @@ impl Selection {
         texts.join("\n\n")
     }
 
-    /// From the first to behind the last place.
+    /// From the first place to the end of the last.
     fn ends(&self) -> (Place, Place) {
         (
             self.anchor.0.min(self.head.0),

@@ -34,7 +34,7 @@ pub struct Service {
     pub differences: Vec<Difference>,
 }
 
-/// Something in which the service is not what the shell says.
+/// A difference of the service from the settings of the shell.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Difference {
     /// Its subject, in a word.

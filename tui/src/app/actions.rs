@@ -123,11 +123,11 @@ impl App {
             }
             // Nothing is written there.
             Some(Overlay::Board(_)) => {}
-            // A paste is no key: it must not be lost.
+            // A paste is not a key: it must not be lost.
             Some(Overlay::Help { .. } | Overlay::Facts(_)) | None => {
                 self.overlay = None;
                 if text.is_empty() {
-                    // What a terminal makes of a picture that is to be pasted.
+                    // An empty paste is a terminal's way to announce a picture.
                     self.effects.push(Effect::TakePicture);
                 } else if !self.drop_files(text) {
                     self.composer.paste(text);

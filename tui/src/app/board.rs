@@ -69,7 +69,7 @@ impl App {
         };
         let now = self.now;
         let Some(Overlay::Board(board)) = &mut self.overlay else {
-            // It was closed meanwhile. That an order was not carried out is told all the same.
+            // It was closed meanwhile. A refused order is reported all the same.
             if let BoardNews::NotGiven { reason, .. } = news {
                 self.complain(reason);
             }
@@ -234,7 +234,7 @@ impl App {
         }
     }
 
-    /// Asks whether the workflow is to be ended, and ends it when the key is pressed again.
+    /// Asks for confirmation of the workflow's cancellation, and cancels it when the key is pressed again.
     fn interrupt_workflow(&mut self) {
         let Some(Overlay::Board(board)) = &mut self.overlay else {
             return;

@@ -114,7 +114,7 @@ impl App {
         }
     }
 
-    /// A model is set; a skill or a template waits for what is written behind it.
+    /// A model is set; a skill or a template waits for the text that is written after it.
     fn choose(&mut self, kind: OfferKind, name: String) {
         match kind {
             OfferKind::Models => {

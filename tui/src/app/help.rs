@@ -174,7 +174,7 @@ fn lines(row: &Row, width: usize) -> Vec<Words> {
     lines
 }
 
-/// The names of keys, with those behind set in as the first is.
+/// The names of keys. Continuation lines are indented like the first.
 fn broken_keys(keys: &str, width: usize) -> impl Iterator<Item = String> {
     broken(keys.trim_start(), width.saturating_sub(2).max(1)).map(|line| format!("  {line}"))
 }

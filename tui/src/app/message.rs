@@ -16,14 +16,14 @@ pub enum Msg {
     Mouse(Mouse),
     /// The terminal has this many columns and rows now.
     Resized(u16, u16),
-    /// The terminal has the focus, or has it no more.
+    /// The terminal gained or lost the focus.
     Focused(bool),
     /// The terminal's background is light, or is not.
     Background {
         /// True for a light background.
         is_light: bool,
     },
-    /// The link to the service says something.
+    /// News from the link to the service.
     News(Box<News>),
     /// Time went by.
     Tick,
@@ -44,7 +44,7 @@ pub enum Msg {
     },
     /// Code that was asked about has been read.
     Coloured(Answer),
-    /// The picture that was on the clipboard is in this file; none if there was none in reach.
+    /// The file with the picture of the clipboard. `None` if no picture was found.
     Picture(Option<String>),
     /// An effect could not be had.
     Failed(String),

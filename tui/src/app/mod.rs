@@ -1,6 +1,6 @@
 //! The state of the client, and what each thing that happens does to it.
 //!
-//! Invariant: no IO and no clock. The time is handed in, and what is to be done comes out.
+//! Invariant: no IO and no clock. The caller passes the time, and carries out the returned effects.
 
 mod actions;
 mod band;
@@ -200,14 +200,13 @@ pub struct App {
     older_again_at: Duration,
     /// The records of results that were asked for in full.
     wanted_results: HashSet<u64>,
-    /// The conversation of which a snapshot is on its way: another one, or this one if an event was
-    /// missed.
+    /// The conversation whose snapshot was requested: another one, or this one if an event was missed.
     opening: Option<String>,
     /// The way back to the board of workflows, if a conversation was opened on it.
     way_back: Option<board::WayBack>,
     /// A conversation is being made, to be opened then.
     is_making: bool,
-    /// True if this client ordered a summary of the past: the new snapshot is no news then.
+    /// True if this client ordered a summary of the past: the new snapshot needs no remark then.
     awaits_summary: bool,
     /// Another client of this name is attached.
     has_namesake: bool,
@@ -289,7 +288,7 @@ impl App {
         (app, vec![Effect::Order(open)])
     }
 
-    /// Takes in what happened, at a time since the start; what is to be done about it.
+    /// Handles a message, at a time since the start. Returns the effects to carry out.
     pub fn update(&mut self, message: Msg, now: Duration) -> Vec<Effect> {
         self.now = now;
         match message {

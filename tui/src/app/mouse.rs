@@ -23,7 +23,7 @@ pub(super) struct Clicks {
 }
 
 impl Clicks {
-    /// Counts presses on the same cell: the second and the third have meanings of their own.
+    /// Counts presses on the same cell: the second and the third have other meanings.
     fn press(&mut self, mouse: Mouse, now: Duration) -> u8 {
         let is_again = self.last.is_some_and(|(at, column, row)| {
             (column, row) == (mouse.column, mouse.row) && now.saturating_sub(at) <= DOUBLE
@@ -120,8 +120,8 @@ impl App {
         Some((place, self.viewport.block(part)))
     }
 
-    /// A click on the heading of a part that can be folded opens or folds it, and so does one on a
-    /// row that only says how much more there is.
+    /// A click on the heading of a part that can be folded opens or folds it, and so does one on a row that only counts
+    /// the hidden lines.
     fn click(&mut self, mouse: Mouse) {
         let row = mouse.row.wrapping_sub(Regions::of_screen(self).talk.y);
         let visible = self.viewport.visible(&self.conversation);

@@ -33,7 +33,7 @@ impl App {
                 tries,
                 wait,
             } => {
-                // What was remarked of the service before says nothing of the next one.
+                // A remark about the previous service does not apply to the next one.
                 if let Some(toast) = &mut self.toast {
                     toast.is_of_service = false;
                 }
@@ -59,7 +59,7 @@ impl App {
                 page,
             } => {
                 self.is_loading_older = false;
-                // One from before a newer snapshot does not fit any more.
+                // A page from before a newer snapshot no longer fits.
                 let fits = conversation == self.open_id()
                     && self.conversation.oldest_seq() == Some(before);
                 match page.filter(|_| fits) {
@@ -170,7 +170,7 @@ impl App {
         }
     }
 
-    /// Takes note of the service, and remarks where it is not what it was or what the shell says.
+    /// Takes note of the service, and remarks on differences from the previous one and from the shell's settings.
     fn attached_to(&mut self, service: Service) {
         let before = self.service.replace(service);
         let (Some(service), before) = (&self.service, before.as_ref()) else {

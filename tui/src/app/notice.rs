@@ -8,7 +8,7 @@ use super::{App, Effect};
 use crate::client_settings::Notify;
 use crate::text::{one_line, take_width};
 
-/// A run that ends sooner is no news.
+/// Minimum duration of a run whose end is notified.
 const LONG: Duration = Duration::from_secs(5);
 /// The longest title, in columns.
 const MAX_TITLE: usize = 80;

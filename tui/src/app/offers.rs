@@ -49,7 +49,7 @@ impl App {
         folder.filter(|_| kind != OfferKind::Models)
     }
 
-    /// Another folder is worked in: what was found in the one before says nothing of it.
+    /// Forgets the offers of the previous working folder.
     pub(super) fn forget_offers(&mut self) {
         self.offers
             .known

@@ -150,7 +150,7 @@ impl App {
         let Some(conversation) = self.there() else {
             return;
         };
-        // Right before a prompt stands the beginning of its run.
+        // The record before a prompt is the beginning of its run.
         let seq = Some(seq.saturating_sub(2));
         self.is_making = true;
         self.going_back = Some(text);

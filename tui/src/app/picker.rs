@@ -65,7 +65,7 @@ impl Picker {
     pub(crate) fn listed(&mut self, summaries: Vec<Summary>) {
         let is_chosen = |summary: &Summary| Some(&summary.id) == self.chosen.as_ref();
         if !summaries.iter().any(is_chosen) {
-            // What was to be done with one that is gone must not be done with another.
+            // An action for a removed conversation must not apply to another one.
             self.mode = Mode::Choosing;
         }
         self.summaries = Some(summaries);
@@ -76,7 +76,7 @@ impl Picker {
         self.in_scope().count()
     }
 
-    /// The one folder whose conversations are listed, absolute; none if all are.
+    /// The one folder whose conversations are listed, absolute. `None` if all are listed.
     fn only_folder(&self) -> Option<&str> {
         let folder = self.folder.as_deref();
         folder.filter(|_| self.scope == Scope::Folder)

@@ -9,7 +9,7 @@ use crate::composer::{Draft, Edit};
 use crate::link::{Order, Recipe};
 use crate::viewport::Step;
 
-/// For how long behind a cancel Ctrl+C does not leave.
+/// Time after a cancel in which Ctrl+C does not leave.
 const CANCEL_GRACE: Duration = Duration::from_secs(1);
 
 /// A prompt that was sent and not yet accepted.
@@ -72,7 +72,7 @@ impl App {
             }
             None => content,
         };
-        // A pasted one is text, and so is one behind a blank.
+        // A pasted one is text, and so is one after a blank.
         if let Some(command) = content.strip_prefix('!').filter(|_| is_written)
             && self.composer.begins_typed()
             && self.composer.text().starts_with('!')

@@ -41,7 +41,7 @@ impl App {
         }
     }
 
-    /// Says it if a message of ours came when the run that it was for was over.
+    /// Shows a notice if a message of this client came after the end of the run that it was for.
     fn notice_left(&mut self, item: u64) {
         let is_it = |waits: &Waits| waits.item == item && waits.by == Author::You;
         if !self.is_busy() && self.conversation.waiting().iter().any(is_it) {
@@ -131,7 +131,7 @@ impl App {
         self.order(Order::Withdraw { conversation, item });
     }
 
-    /// Messages wait no more.
+    /// Removes withdrawn messages.
     pub(super) fn withdrawn(&mut self, conversation: &str, item: Option<u64>, withdrawn: &[u64]) {
         if conversation == self.open_id() {
             self.come_back(withdrawn);

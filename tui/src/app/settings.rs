@@ -10,7 +10,7 @@ use super::{App, Overlay};
 use crate::link::{Change, OfferKind, Order, View};
 
 impl App {
-    /// The conversation that is open, if orders reach it; else says why not.
+    /// The open conversation, if orders reach it. Otherwise complains about the reason.
     pub(super) fn there(&mut self) -> Option<String> {
         if self.opening.is_some() || self.is_making || self.open_id().is_empty() {
             self.complain("the conversation is not there yet");

@@ -88,7 +88,7 @@ fn shared(wanted: [usize; 3], room: usize) -> [usize; 3] {
     }
     let [features, notes @ ..] = &mut given;
     for rows in notes {
-        // A heading alone says nothing.
+        // A heading alone is useless.
         if *rows == 1 {
             *rows = 0;
             *features += 1;

@@ -12,7 +12,7 @@ pub enum BoardOrder {
         /// The workflow.
         workflow: String,
     },
-    /// Follow none any more.
+    /// Stop following.
     Leave,
     /// Give an order to a workflow; answered with [`BoardNews::Given`] or [`BoardNews::NotGiven`].
     Give {

@@ -12,7 +12,7 @@ pub(super) const HASH: usize = 8;
 /// A check that ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct CheckNote {
-    /// The place where it ran, such as `2.1`.
+    /// The place where it ran, for example `2.1`.
     pub(crate) place: String,
     /// Its name.
     pub(crate) check: String,
@@ -66,7 +66,7 @@ impl CheckNote {
 }
 
 impl CommitNote {
-    /// That of a record `iteration_ended`; none if it brought none.
+    /// The commit of a record `iteration_ended`. `None` if the iteration has none.
     pub(super) fn of(data: &Value) -> Option<Self> {
         let text = |path: &str| data.pointer(path).and_then(Value::as_str);
         let commit = text("/commit/commit").filter(|commit| !commit.is_empty())?;

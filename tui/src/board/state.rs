@@ -39,7 +39,7 @@ pub(crate) enum Shows {
     },
 }
 
-/// The board's needs of the service behind some news.
+/// The requests of the board to the service after some news.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Wants {
     /// To follow this workflow.
@@ -259,7 +259,7 @@ impl Board {
         }
     }
 
-    /// The list says the same of the workflow as what is below it.
+    /// Updates the workflow's row in the list, so that it agrees with the details below it.
     fn enlist(&mut self, snapshot: &WorkflowSnapshot) {
         let mut all = self.list.iter_mut().flatten();
         if let Some(known) = all.find(|it| it.id == snapshot.id) {
@@ -299,7 +299,7 @@ impl Board {
 }
 
 impl BoardNews {
-    /// The workflow that it is about; none if it is about all.
+    /// The workflow of the news. `None` if they are about all.
     fn workflow(&self) -> Option<&str> {
         match self {
             Self::Listed(_) | Self::NotListed { .. } => None,

@@ -49,7 +49,7 @@ pub(crate) fn features_done(it: &WorkflowSnapshot) -> String {
     format!("{} of {} done", done.count(), it.features.len())
 }
 
-/// A feature's state as one says it, and its colour.
+/// A feature's state in words, and its colour.
 pub(super) fn feature_state(
     feature: &WorkflowFeature,
     doing: Option<&str>,

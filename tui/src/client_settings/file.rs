@@ -14,7 +14,7 @@ use crate::whole_file::replace;
 
 /// The name of the file.
 const FILE_NAME: &str = "client.toml";
-/// No more of it is read.
+/// Maximum number of bytes that are read of the file.
 const MAX: u64 = 1024 * 1024;
 
 /// The place of the settings. Its functions wait for the disk and for other clients.
@@ -31,7 +31,7 @@ impl SettingsFile {
         }
     }
 
-    /// The settings that the file says, and all that is wrong with it.
+    /// The settings of the file, and all its faults.
     pub(crate) fn load(&self) -> (ClientSettings, Vec<String>) {
         let said = |problem: &String| format!("{FILE_NAME}: {problem}");
         match self.text() {
@@ -62,7 +62,7 @@ impl SettingsFile {
         lock.unlock()
     }
 
-    /// The text; none if there is no file.
+    /// The text; empty if the file does not exist.
     fn text(&self) -> io::Result<String> {
         let flags = OFlag::O_NONBLOCK.bits();
         let opened = OpenOptions::new()

@@ -126,8 +126,7 @@ impl Default for ClientSettings {
 }
 
 impl ClientSettings {
-    /// The settings that a file says, and all that is wrong in it: what is wrong is as if it was
-    /// not there, and the rest holds.
+    /// The settings of a file, and all its faults. A faulty setting counts as missing; the others apply.
     pub(crate) fn parse(text: &str) -> (Self, Vec<String>) {
         let mut settings = Self::default();
         let table = match text.parse::<Table>() {

@@ -34,7 +34,7 @@ pub(crate) struct ChipFile {
 }
 
 impl Chip {
-    /// A chip of a text that is too large to be edited with ease; none if it is not.
+    /// A chip for a text that is too large for easy editing. `None` for smaller texts.
     pub(super) fn of(text: &str) -> Option<Self> {
         let lines = text.lines().count();
         let bytes = text.len();
@@ -69,7 +69,7 @@ pub(crate) struct Draft {
 }
 
 impl Draft {
-    /// A draft of this text, with the caret behind it.
+    /// A draft of this text, with the caret at its end.
     pub(super) fn of(text: &str) -> Self {
         Self {
             text: text.to_owned(),
@@ -83,13 +83,13 @@ impl Draft {
         self.text.is_empty() && self.chips.is_empty()
     }
 
-    /// The text that is sent: the pastes, a blank line behind each, then the text; trimmed at its ends.
+    /// The text that is sent: the pastes, each followed by a blank line, then the text; trimmed at its ends.
     pub(crate) fn order(&self) -> String {
         self.whole().trim().to_owned()
     }
 
-    /// The text for the history: as [`Self::order`], but a space that the text begins with stays,
-    /// since it says that the prompt is not to be kept.
+    /// The text for the history: as [`Self::order`], but a leading space stays, since it marks a prompt that must not
+    /// be kept.
     pub(crate) fn entry(&self) -> String {
         if self.text.starts_with(' ') {
             format!(" {}", self.order())
@@ -98,7 +98,7 @@ impl Draft {
         }
     }
 
-    /// The chips that go along now: all but files that the text names no more.
+    /// The chips that are sent along now: all except files that the text no longer names.
     pub(crate) fn live_chips(&self) -> impl Iterator<Item = &Chip> {
         self.chips.iter().filter(|chip| {
             let file = chip.file.as_ref().filter(|file| file.is_mention);
@@ -138,8 +138,7 @@ impl Draft {
         whole
     }
 
-    /// Puts another draft in front of this one. The caret stays at the letter where it is, so that the operator can
-    /// continue to write.
+    /// Puts another draft before this one. The caret stays at its letter, so that the operator can continue to write.
     pub(super) fn prepend(&mut self, other: Self) {
         if self.is_empty() {
             *self = other;

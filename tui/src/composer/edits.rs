@@ -25,7 +25,7 @@ pub(crate) enum Edit {
     Down,
     /// Deletes the grapheme before the caret.
     Backspace,
-    /// Deletes the grapheme behind the caret.
+    /// Deletes the grapheme after the caret.
     Delete,
     /// Deletes back to the beginning of the word.
     DeleteWordLeft,
@@ -65,7 +65,7 @@ impl Composer {
             self.typed_to = None;
         }
         if edit != Edit::Newline {
-            // Whatever it does, what is typed next is a grapheme of its own.
+            // After any other edit, the next typed text begins a new grapheme.
             self.typed_to = None;
         }
         let text = &self.draft.text;
@@ -105,8 +105,8 @@ impl Composer {
         Edited::Moved
     }
 
-    /// From the first row first to the beginning, so that a key too many does not exchange the
-    /// text for another. What was recalled and not touched is no text yet that could be lost.
+    /// From the first row first to the beginning, so that a key too many does not exchange the text for another. A
+    /// recalled and unchanged prompt can be replaced without loss.
     fn up(&mut self, width: u16) -> Edited {
         if self.is_pristine() || self.draft.caret == 0 {
             return Edited::AtTop;

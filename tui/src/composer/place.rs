@@ -45,7 +45,7 @@ fn at_or_before(text: &str, place: usize) -> usize {
 pub(super) fn word_before(text: &str, place: usize) -> usize {
     let mut end = line_end(text, place);
     loop {
-        // Words are looked for in whole lines: what a word is depends on what stands around it.
+        // Words are searched in whole lines: their boundaries depend on the text around them.
         let start = line_start(text, end);
         let found = words(&text[start..end])
             .map(|word| start + word.start)

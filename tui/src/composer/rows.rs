@@ -111,7 +111,7 @@ impl<'text> Rows<'text> {
         for (start, grapheme, width) in place::graphemes(&self.text[range.clone()]) {
             let end = range.start + start + grapheme.len();
             shown += width;
-            // The end of a row that goes on below is shown as the beginning of the next.
+            // The end of a row that continues below is shown as the beginning of the next.
             if shown > usize::from(column) || (is_continued && end == range.end) {
                 break;
             }
@@ -141,9 +141,9 @@ impl<'text> Rows<'text> {
 /// The role of a grapheme where rows are broken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// A row may end behind it.
+    /// A row may end after it.
     Space,
-    /// A word of its own, as in the scripts that have no spaces.
+    /// A separate word, as in the scripts that have no spaces.
     Wide,
     /// Part of a word.
     Letter,

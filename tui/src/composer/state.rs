@@ -13,7 +13,7 @@ use super::undo::{Step, Undo};
 use super::walk::Walk;
 use crate::link::PromptFile;
 
-/// An input is no higher than this, however long the text.
+/// Maximum height of the input in rows, however long the text.
 pub(crate) const MAX_ROWS: u16 = 10;
 
 /// An editor for prompts. It knows no screen: the code that draws it passes the width.
@@ -161,7 +161,7 @@ impl Composer {
         self.set(Draft::default())
     }
 
-    /// Brings back what could not be sent, in front of what was written meanwhile.
+    /// Brings back a draft that could not be sent, before the text that was written meanwhile.
     pub(crate) fn restore(&mut self, draft: Draft) {
         // A prompt of the past that was only looked at gives way to what was written before.
         self.leave_untouched_entry();
@@ -182,7 +182,7 @@ impl Composer {
         });
     }
 
-    /// The text for the history now; none if it came from there unchanged.
+    /// The text for the history now. `None` if it came from there unchanged.
     pub(crate) fn draft_entry(&self) -> Option<String> {
         let entry = self.draft.entry();
         Some(entry).filter(|entry| !self.is_pristine() && !entry.trim().is_empty())
@@ -224,7 +224,7 @@ impl Composer {
         Rows::of(&self.draft.text, width).window(self.draft.caret, max_rows)
     }
 
-    /// Replaces a piece of the text and puts the caret behind it.
+    /// Replaces a piece of the text and puts the caret after it.
     pub(super) fn replace(&mut self, range: Range<usize>, by: &str, is_stroke: bool) {
         self.apply(range, by, None, is_stroke);
     }
@@ -268,8 +268,8 @@ impl Composer {
         std::mem::replace(&mut self.draft, draft)
     }
 
-    /// Something was changed, or the caret moved: neither the column that was aimed at nor the
-    /// grapheme that was being typed matters any more, and what was recalled is being worked on.
+    /// Notes that something was changed, or the caret moved: the column that was aimed at and the grapheme that was
+    /// being typed no longer matter, and a recalled prompt is being edited.
     pub(super) fn touched(&mut self) {
         self.goal = None;
         self.typed_to = None;

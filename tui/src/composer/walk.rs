@@ -54,8 +54,7 @@ impl Composer {
         true
     }
 
-    /// Shows the prompt behind the one that is shown, or the draft behind the newest; false if
-    /// this is the draft.
+    /// Shows the next newer prompt, or the draft after the newest. False if this is the draft.
     pub(crate) fn newer(&mut self) -> bool {
         let Some(walk) = self.walk.take() else {
             return false;

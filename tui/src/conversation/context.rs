@@ -3,10 +3,10 @@
 use harness_protocol::{ContextWindow, Usage};
 use serde_json::{Map, Value};
 
-/// The share of a summary's limit from which on the meter says that one is near, in percent.
+/// The share of a summary's limit, in percent, from which the meter announces the summary.
 const SOON: u64 = 80;
 
-/// The use of the window behind the last reply, or an estimate.
+/// The use of the window after the last reply, or an estimate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Context {
     tokens: u64,
@@ -49,7 +49,7 @@ impl Context {
         }
     }
 
-    /// The meter in words, such as `41k of 200k · 21 % · summary at 92 %`; empty for no tokens.
+    /// The meter in words, for example `41k of 200k · 21 % · summary at 92 %`; empty for no tokens.
     pub(crate) fn words(self) -> String {
         if self.tokens == 0 {
             return String::new();

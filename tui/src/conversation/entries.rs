@@ -178,7 +178,7 @@ impl Entries {
         }
     }
 
-    /// Puts older parts in front. Says by how much their ids changed.
+    /// Puts older parts first. Returns the change of the others' ids.
     pub(super) fn prepend(&mut self, older: Self) -> i64 {
         let first = self
             .entries
@@ -194,7 +194,7 @@ impl Entries {
         shift
     }
 
-    /// The id that the part had. Once one is not what it was, none behind it is.
+    /// The id that the part had before. After the first part with another id, no id is kept.
     fn recognise(&mut self, new: &New) -> Option<PartId> {
         let seq = new.seq?;
         while self.known.front().is_some_and(|known| known.seq < seq) {

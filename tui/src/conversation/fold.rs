@@ -10,13 +10,13 @@ use super::part::{Command, PartId, PartKind, Tool, ToolOutcome, ToolResult};
 use super::pending::Pending;
 use super::{remarks, results};
 
-/// The parts of a stretch of the record, and what grows behind it.
+/// The parts of a stretch of the record, and the growing parts after them.
 #[derive(Debug, Default)]
 pub(super) struct Fold {
     pub(super) entries: Entries,
     pub(super) calls: Calls,
     pub(super) live: Live,
-    /// The reply that failed last, until its run says how it ended.
+    /// The reply that failed last, until the end of its run is known.
     failure: Option<(String, Stamp)>,
 }
 
@@ -162,7 +162,7 @@ impl Fold {
                 }
                 self.tell(stamp, event);
             }
-            // The run goes on without saying what failed.
+            // The run continues without a remark about the failure.
             Event::TurnStarted { .. } => {
                 let Some((text, stamp)) = self.failure.take() else {
                     return false;
@@ -239,7 +239,7 @@ impl Fold {
                     self.push(stamp, PartKind::Note { text, is_error }, made);
                 }
             }
-            // The status says it, and the queue shows what waits.
+            // The status and the queue show these.
             Event::EffectBegan { .. }
             | Event::ToolReturned { .. }
             | Event::ProposalDecided { .. }
@@ -254,8 +254,8 @@ impl Fold {
         true
     }
 
-    /// Adds what an event says in the words that it has everywhere, and nothing else, so that the
-    /// part is the same whatever was loaded before it.
+    /// Adds an event in its common words, and nothing else, so that the part does not depend on what was loaded before
+    /// it.
     fn tell(&mut self, stamp: Stamp, event: &Event) {
         let words = Words::of(event);
         let text = words.sentence();

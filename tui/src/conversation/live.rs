@@ -92,7 +92,7 @@ impl Live {
         Some(self.blocks.remove(0).id)
     }
 
-    /// Nothing is unfinished any more; whether anything was.
+    /// Removes all unfinished blocks. Returns true if there were any.
     pub(super) fn clear(&mut self, entries: &mut Entries) -> bool {
         let had_any = !self.blocks.is_empty();
         for block in self.blocks.drain(..) {
@@ -101,7 +101,7 @@ impl Live {
         had_any
     }
 
-    /// Adds a part in front of what grows.
+    /// Adds a part before the growing ones.
     pub(super) fn push_before(&mut self, new: New, entries: &mut Entries) -> PartId {
         let lifted: Vec<_> = self
             .blocks

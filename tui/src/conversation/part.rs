@@ -16,7 +16,7 @@ pub(crate) struct Part {
     pub(crate) id: PartId,
     /// Changes whenever something in it does.
     pub(crate) revision: u32,
-    /// The record that it began with; none while there is no record of it.
+    /// The record that it began with. `None` until it has one.
     pub(crate) seq: Option<u64>,
     /// The time of the record, in Unix seconds.
     pub(crate) at: Option<u64>,
@@ -154,8 +154,7 @@ pub(crate) enum ToolOutcome {
 /// The result of a tool in its shown form: a JSON object with one text in it is that text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ToolResult {
-    /// Its lines; no more than the first [`crate::part_view::MAX_RESULT_LINES`] and one, unless
-    /// `is_whole`.
+    /// Its lines; at most the first [`crate::part_view::MAX_RESULT_LINES`] and one, unless `is_whole`.
     pub(crate) text: String,
     /// Number of lines of the whole result.
     pub(crate) lines: usize,

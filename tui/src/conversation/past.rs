@@ -73,7 +73,7 @@ impl Conversation {
             .entries
             .iter()
             .take(finished)
-            // What cannot be read is no record, and has no time.
+            // A remark about unreadable records has no time.
             .filter(|entry| entry.part.at.is_some())
             .filter_map(|entry| Some((entry.part.seq?, entry.made, entry.outcome)))
             .collect();

@@ -110,7 +110,7 @@ impl Pending {
 
     /// The author of a prompt.
     pub(super) fn author(&self, key: Option<&str>, by: Option<&str>) -> Author {
-        // By the key and not by the name, which anybody may have.
+        // By the key and not by the name, which another client may have, too.
         let is_of_client = |key: &str| {
             let rest = key.strip_prefix(&self.client_key);
             !self.client_key.is_empty() && rest.is_some_and(|rest| rest.starts_with('-'))

@@ -1,6 +1,6 @@
 //! The position of a client in a conversation.
 
-/// Right behind a record of one life of a journal.
+/// The position after a record of one life of a journal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Position {
     /// The life of the journal.
@@ -10,7 +10,7 @@ pub(super) struct Position {
 }
 
 impl Position {
-    /// Reads `<epoch>-<seq>-<sum>`, of which the first and the last are hexadecimal.
+    /// Reads `<epoch>-<seq>-<sum>`. The first and the last part are hexadecimal.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let (rest, sum) = text.rsplit_once('-')?;
         let (epoch, seq) = rest.rsplit_once('-')?;

@@ -7,14 +7,14 @@ use super::part::PartKind;
 /// The substitute for the result of a call when its run ended without it.
 pub(super) const NO_RESULT: &str = "no result";
 
-/// The remark on how a run ended; none if there is nothing to say.
+/// The remark on the end of a run. `None` if the end needs no remark.
 pub(super) fn end_of_run(
     outcome: Outcome,
     message: &str,
     by: Option<&str>,
     failure: Option<&str>,
 ) -> Option<PartKind> {
-    // The message of these says all.
+    // The message of these is complete.
     let name = match outcome {
         Outcome::Completed | Outcome::Error => "",
         Outcome::Cancelled | Outcome::Interrupted | Outcome::Unknown => words::outcome(outcome),

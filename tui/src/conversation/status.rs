@@ -34,7 +34,7 @@ pub(crate) struct Status {
     pub(crate) starter: Option<(u64, String)>,
     /// The turn of the run, counted from 1; 0 before the first one.
     pub(crate) turn: u32,
-    /// The model that replied last, or that is to be asked.
+    /// The model that replied last, or that will be asked.
     pub(crate) model: Option<String>,
     /// The token counts of all runs that have ended.
     pub(crate) usage: Usage,
@@ -94,7 +94,7 @@ impl Status {
         )
     }
 
-    /// Begins with what a snapshot says; events of its history come before.
+    /// Begins with the state of a snapshot; events of its history come before.
     pub(super) fn restore(&mut self, snapshot: &Snapshot, now: Duration) {
         let summary = &snapshot.summary;
         let is_running = matches!(
@@ -115,7 +115,7 @@ impl Status {
         self.enter(snapshot.state, &snapshot.message, now);
     }
 
-    /// Takes what an event says of the state; false if it says nothing.
+    /// Takes the state from an event. False if the event has none.
     pub(super) fn take(&mut self, event: &Event, now: Duration) -> bool {
         match event {
             Event::Status { state, message, .. } => self.enter(*state, message, now),
@@ -199,7 +199,7 @@ impl Status {
 
     /// Enters a state. A state that continues keeps its beginning.
     fn enter(&mut self, state: State, message: &str, now: Duration) {
-        // The word that the service says while it summarizes.
+        // The service's message during a summary.
         self.is_compacting = state == State::Thinking && message == COMPACTING;
         let tool = (state == State::RunningTool).then(|| message.to_owned());
         if (state, &tool) != (self.state, &self.tool) {

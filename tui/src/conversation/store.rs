@@ -49,19 +49,18 @@ pub(crate) struct Conversation {
     status: Status,
     waiting: Waiting,
     asked: Asked,
-    /// Right behind the last record that was taken.
+    /// The position after the last record that was taken.
     last: Option<Position>,
     /// The first record that is loaded, or known to be unreadable.
     pub(super) first: u64,
-    /// The cursor for older pages; none if there are none.
+    /// The cursor for older pages. `None` if there are none.
     pub(super) older: Option<u64>,
     /// The remark on what is damaged.
     damage: Option<PartId>,
 }
 
 impl Conversation {
-    /// A conversation of which nothing is known. `client_key` begins the keys of this client's
-    /// prompts.
+    /// An empty conversation. `client_key` begins the keys of this client's prompts.
     pub(crate) fn new(client_key: String) -> Self {
         Self {
             fold: Fold::default(),
@@ -101,7 +100,7 @@ impl Conversation {
         self.fold.entries.len() + self.pending.len()
     }
 
-    /// True if there is no part.
+    /// True if the conversation has no parts.
     pub(crate) fn is_empty(&self) -> bool {
         self.len() == 0
     }

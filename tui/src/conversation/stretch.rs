@@ -1,7 +1,7 @@
 //! Stretches of the record that come at once, and what of them cannot be read.
 //!
-//! Invariant: between two parts, and before the first one when nothing older can be had, no record
-//! is missing without a remark that says so.
+//! Invariant: between two parts, and before the first one when nothing older can be had, every missing record is
+//! covered by a remark.
 
 use harness_protocol::{Event, History, Snapshot};
 
@@ -40,16 +40,16 @@ impl Fold {
             reached = Some(past.seq);
             first = first.min(past.seq);
         }
-        // What is missing at the beginning of a stretch is told with the one before it, so that it
-        // is told as a whole.
+        // Records missing at the beginning of a stretch are reported with those at the end of the one before it, in one
+        // remark.
         if let Some(reached) = reached {
             self.missing(reached, end);
         }
         first
     }
 
-    /// Says that the records between two cannot be read, if there are any between them. The remark takes the place of
-    /// the first of them, so that it is known again when it comes again.
+    /// Adds a remark that the records between two cannot be read, if there are any between them. The remark takes the
+    /// place of the first of them, so that it is known again when it comes again.
     pub(super) fn missing(&mut self, after: u64, before: u64) -> Option<PartId> {
         let seq = after.saturating_add(1);
         let new = New {

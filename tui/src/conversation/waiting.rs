@@ -37,7 +37,7 @@ impl Waiting {
         &self.items
     }
 
-    /// Begins with what a snapshot says.
+    /// Begins with the queues of a snapshot.
     pub(super) fn restore(&mut self, items: &[QueueItem], pending: &mut Pending) {
         self.items.clear();
         for item in items {
@@ -54,7 +54,7 @@ impl Waiting {
         }
     }
 
-    /// Takes what an event says of the queues; whether they changed.
+    /// Takes a change of the queues from an event. Returns true if they changed.
     pub(super) fn take(&mut self, event: &Event, pending: &mut Pending) -> bool {
         match event {
             Event::Queued {

@@ -1,6 +1,6 @@
 //! Diffs: how their lines look, and which words of them are new or gone.
 //!
-//! Invariant: the sign of a line is always shown; no colour says alone that it is new or gone.
+//! Invariant: the sign of a line is always shown; a colour alone never marks it as added or removed.
 
 mod read;
 mod rows;

@@ -39,15 +39,15 @@ pub(super) enum Kind {
     Added,
     /// The line was removed.
     Removed,
-    /// It says where a hunk is.
+    /// The place of a hunk.
     Hunk,
-    /// It says something of the line before.
+    /// A remark about the line before.
     Remark,
 }
 
 impl Diff {
-    /// Reads a unified diff without the names of files. In what is new or gone, blanks at the end
-    /// of a line, and those that are all that was changed, are to be seen.
+    /// Reads a unified diff without the names of files. In added and removed lines, blanks at the end of a line, and
+    /// blanks that are the only change, are made visible.
     pub(crate) fn read(diff: &str) -> Self {
         let raw: Vec<&str> = match diff.trim_end_matches('\n') {
             "" => Vec::new(),
@@ -169,7 +169,7 @@ fn without_blanks(text: &str) -> impl Iterator<Item = char> {
     text.chars().filter(|character| !character.is_whitespace())
 }
 
-/// A line with the blanks at its end and in some places behind its sign to be seen.
+/// A line with the blanks made visible at its end and in some places after its sign.
 fn with_blanks_in(line: &str, places: &[Range<usize>]) -> String {
     let end = line.trim_end_matches([' ', '\t']).len();
     let is_in = |at: usize| places.iter().any(|place| place.contains(&(at - 1)));

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use similar::{Algorithm, DiffTag, capture_diff_slices};
 
-/// The longest line of which words are compared, in words.
+/// Maximum length of a line whose words are compared, in words.
 const MAX_WORDS: usize = 400;
 /// Maximum amount of comparison for one diff: the words of the old line times those of the new one, for each pair. That
 /// is at most 50 ms, and the same on a slow machine.
@@ -17,8 +17,8 @@ const MAX_NEAR: usize = 20;
 /// Ranges of a line.
 type Ranges = Vec<Range<usize>>;
 
-/// The words of lines that are new or gone, each by its line and its place in it, behind the sign.
-/// The first character of a line is its sign.
+/// The changed words of added and removed lines, each by its line and its range in it, after the sign. The first
+/// character of a line is its sign.
 pub(crate) fn emphasis(lines: &[&str]) -> Vec<(usize, Range<usize>)> {
     let mut words = Vec::new();
     let mut work = MAX_WORK;
@@ -85,13 +85,13 @@ fn likest(lines: &[&str], old: usize, near: Range<usize>) -> Option<usize> {
     (share(&likest) >= MIN_SAME).then_some(likest)
 }
 
-/// A line behind its sign.
+/// A line without its sign.
 fn body<'a>(lines: &[&'a str], line: usize) -> &'a str {
     let line = lines.get(line).copied().unwrap_or_default();
     line.get(1..).unwrap_or_default()
 }
 
-/// The places in which two lines differ; none if they have too little in common, or are too long.
+/// The places in which two lines differ. `None` if they have too little in common, or are too long.
 pub(super) fn changed(before: &str, after: &str, work: &mut usize) -> Option<(Ranges, Ranges)> {
     let (old, new) = (words(before)?, words(after)?);
     *work = work.checked_sub(old.len() * new.len())?;
@@ -127,7 +127,7 @@ fn join(places: &mut Vec<Range<usize>>, text: &str, place: Range<usize>) {
     }
 }
 
-/// A line in words, blanks and signs; none if there are too many.
+/// A line in words, blanks and signs. `None` if there are too many.
 fn words(text: &str) -> Option<Vec<&str>> {
     let kind = |character: char| {
         if character.is_alphanumeric() || character == '_' {

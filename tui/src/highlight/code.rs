@@ -7,7 +7,7 @@ use super::Language;
 /// Lines of code in the source of a layout, from top to bottom.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Code {
-    /// The language that is said; none if it is not, or means no language.
+    /// The named language. `None` if no known one is named.
     language: Option<Language>,
     /// The range of each line, without its line break, in bytes of the source.
     lines: Vec<Range<u32>>,
@@ -43,7 +43,7 @@ impl Code {
         self.language.as_ref().is_some_and(Language::is_diff)
     }
 
-    /// The language that is said, or that the first line says of itself.
+    /// The named language, or the one that the first line declares.
     pub(super) fn language(&self, source: &str) -> Option<Language> {
         let first = || Language::of_first_line(self.text(source, 0));
         self.language.clone().or_else(first)
@@ -62,7 +62,7 @@ impl Code {
         Some(place(range.start)..place(range.end))
     }
 
-    /// The lines of which something is in a range of the source.
+    /// The lines that overlap a range of the source.
     pub(crate) fn within(&self, range: &Range<usize>) -> Range<usize> {
         let place = |offset: usize| u32::try_from(offset).unwrap_or(u32::MAX);
         let first = self

@@ -1,4 +1,4 @@
-//! The colours that are known of what is on the screen, and what is to be asked for.
+//! The known colours of the code on the screen, and the requests for missing ones.
 
 use std::collections::HashMap;
 use std::collections::hash_map::DefaultHasher;
@@ -42,7 +42,7 @@ struct Colour {
 }
 
 impl Colours {
-    /// Nothing is known any more.
+    /// Forgets all colours.
     pub(crate) fn clear(&mut self) {
         self.codes.clear();
     }
@@ -222,7 +222,7 @@ fn lines(code: &Code, source: &str, range: Range<usize>) -> (String, usize) {
     (text, whole)
 }
 
-/// The sum of lines behind others of which the sum is known.
+/// The checksum of lines that follow others with a known checksum.
 fn sum(before: u64, code: &Code, source: &str, range: Range<usize>) -> u64 {
     range.fold(before, |sum, line| {
         let mut hasher = DefaultHasher::new();

@@ -77,7 +77,7 @@ const PLAIN: [&str; 8] = [
 ];
 
 impl Language {
-    /// The language that the word behind a fence says: up to the first blank, comma or brace.
+    /// The language that the word after a fence names: up to the first blank, comma or brace.
     pub(crate) fn of_fence(info: &str) -> Option<Self> {
         let word = info
             .trim_start()
@@ -129,7 +129,7 @@ impl Language {
         &self.0
     }
 
-    /// True if it is the language of diffs, which have a look of their own.
+    /// True if it is the language of diffs, which have a separate look.
     pub(crate) fn is_diff(&self) -> bool {
         self.0 == "diff"
     }

@@ -13,7 +13,7 @@ use crate::theme::Token;
 pub(super) const MAX_BYTES: usize = 256 * 1024;
 /// Maximum number of lines of a block that are read.
 pub(super) const MAX_LINES: usize = 5_000;
-/// The longest line that is read, in bytes. Behind a longer one its block has no colours.
+/// Maximum length of a line that is read, in bytes. After a longer one its block has no colours.
 pub(super) const MAX_LINE: usize = 2_000;
 /// Limit of the thread's processor time for a block.
 pub(super) const MAX_TIME: Duration = Duration::from_millis(100);
@@ -86,7 +86,7 @@ pub(super) struct Parse {
 }
 
 impl Parse {
-    /// At the beginning of code in a language; none if the set does not have it.
+    /// At the beginning of code in a language. `None` if the set does not have it.
     pub(super) fn new(language: &Language, set: &SyntaxSet) -> Option<Self> {
         let syntax = set.find_syntax_by_token(language.word())?;
         Some(Self {
@@ -143,7 +143,7 @@ impl Parse {
         }
     }
 
-    /// Reads a line with its end; none if it cannot be read.
+    /// Reads a line with its end. `None` if it cannot be read.
     fn line(
         &mut self,
         line: &str,

@@ -16,10 +16,10 @@ use super::scopes::Scopes;
 /// In how many codes it is known where the last request ended.
 const MAX_PARSES: usize = 8;
 
-/// Starts the thread. It ends when the sender is dropped, or `answer` says that it is not heard.
+/// Starts the thread. It ends when the sender is dropped, or `answer` returns false because its receiver was dropped.
 ///
 /// # Errors
-/// If there is no room for a thread.
+/// If the thread cannot be started.
 pub(crate) fn start(
     answer: impl Fn(Answer) -> bool + Send + 'static,
 ) -> io::Result<Sender<Request>> {
@@ -34,7 +34,7 @@ pub(crate) fn start(
     Ok(sender)
 }
 
-/// Hands over requests, the newest first, until one is not heard or no more can come.
+/// Handles requests, the newest first, until an answer has no receiver or no more requests can come.
 fn serve(requests: &Receiver<Request>, answer: &mut dyn FnMut(Request) -> bool) {
     let mut waiting = Vec::new();
     while let Ok(request) = requests.recv() {

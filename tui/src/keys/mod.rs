@@ -62,7 +62,7 @@ pub(crate) enum Action {
     Follow,
     /// Up a row, or to the prompt before.
     Up,
-    /// Down a row, or to the prompt behind.
+    /// Down a row, or to the next prompt.
     Down,
     /// One character back.
     Left,
@@ -78,11 +78,11 @@ pub(crate) enum Action {
     LineEnd,
     /// Take the character before.
     Backspace,
-    /// Take the character behind.
+    /// Delete the character after the caret.
     Delete,
     /// Take the word before.
     DeleteWordLeft,
-    /// Take the word behind.
+    /// Delete the word after the caret.
     DeleteWordRight,
     /// Take the rest of the line.
     KillToEnd,
@@ -111,7 +111,7 @@ pub(crate) enum Action {
     Bottom,
     /// To the prompt before.
     PreviousPrompt,
-    /// To the prompt behind.
+    /// To the next prompt.
     NextPrompt,
     /// Open or fold all results.
     Fold,
@@ -147,7 +147,7 @@ pub(crate) enum Action {
     Complete,
     /// The one before.
     Previous,
-    /// The one behind.
+    /// The next one.
     Next,
     /// Make a new one.
     New,

@@ -33,7 +33,7 @@ const OPEN: &[Place] = &[
     Place::BoardGate,
 ];
 
-/// The table, a row a binding: where, which keys, what they do, and what the help says of them.
+/// The table, a row a binding: the places, the keys, the action, and the words of the help.
 macro_rules! bindings {
     ($($places:tt: $($chord:expr),+ => $action:ident, $help:literal;)*) => {
         &[$(Binding {
@@ -174,7 +174,7 @@ pub(crate) const BINDINGS: &[Binding] = bindings! {
     FILTERS: control('u') => Clear, "clear";
 };
 
-/// The action of a key in a place; none if it is not bound there.
+/// The action of a key in a place. `None` if it is not bound there.
 pub(crate) fn action(chord: Chord, place: Place) -> Option<Action> {
     BINDINGS
         .iter()

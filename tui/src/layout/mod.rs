@@ -53,7 +53,7 @@ pub(crate) struct Target {
 pub(crate) struct Row {
     /// From left to right.
     pub(crate) pieces: Vec<Piece>,
-    /// The ground that is painted to the right edge, such as that of code.
+    /// The ground that is painted to the right edge, for example that of code.
     pub(crate) fill: Option<Token>,
 }
 
@@ -177,8 +177,8 @@ impl Row {
         }
     }
 
-    /// The place in the source that is shown at a column, or nearest to it; none if the row shows
-    /// nothing of the source.
+    /// The place in the source that is shown at a column, or nearest to it. `None` if the row shows nothing of the
+    /// source.
     pub(crate) fn offset_at(&self, source: &str, column: u16) -> Option<usize> {
         let column = usize::from(column);
         let mut used = 0;
@@ -204,7 +204,7 @@ impl Row {
         nearest
     }
 
-    /// From the first to behind the last place of the source that the row shows.
+    /// From the first place of the source that the row shows, to the end of the last.
     pub(crate) fn range(&self) -> Option<Range<usize>> {
         self.ranges()
             .reduce(|all, range| all.start.min(range.start)..all.end.max(range.end))

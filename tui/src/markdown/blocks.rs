@@ -119,8 +119,8 @@ impl Blocks<'_> {
         self.passed_over(chunk.end);
     }
 
-    /// Shows text unchanged that the parser did not see, or took for something without a look of its own, such as the
-    /// definition of a link.
+    /// Shows text unchanged that the parser did not see, or that has no separate look, for example the definition of a
+    /// link.
     fn passed_over(&mut self, end: usize) {
         let range = self.shown..end;
         let text = self.source.get(range.clone()).unwrap_or_default();
@@ -277,7 +277,7 @@ impl Blocks<'_> {
             return;
         }
         let mut lines = self.inline.take();
-        // HTML ends with a line break of its own.
+        // HTML ends with a line break that belongs to it.
         while lines.last().is_some_and(Vec::is_empty) && lines.len() > 1 {
             lines.pop();
         }

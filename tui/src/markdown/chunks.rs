@@ -1,11 +1,11 @@
 //! Cuts a text so that each piece can be laid out alone and only the last one changes while the text grows.
 //!
-//! A cut is made before and behind the lines of a fenced block, and behind a blank line where a
-//! line begins that cannot belong to anything before it.
+//! A cut is made before and after the lines of a fenced block, and after a blank line where a line begins that cannot
+//! belong to anything before it.
 
 use std::ops::Range;
 
-/// No more than so many bytes are parsed at once.
+/// Maximum number of bytes that are parsed at once.
 pub(super) const MAX_CHUNK: usize = 256 * 1024;
 
 /// A piece of a text.
@@ -24,7 +24,7 @@ pub(super) struct Chunk {
 pub(super) enum Kind {
     /// Any Markdown but a fenced block at the edge.
     Markdown,
-    /// The line that opens such a block.
+    /// The line that opens a fenced block.
     Opening,
     /// Lines in one, each less so many spaces.
     Code {
@@ -214,7 +214,7 @@ struct Scan {
     after_tag: bool,
     /// A fence that belongs to a list, or does not.
     inner: Option<Fence>,
-    /// It cannot be told any more what is open.
+    /// True if the open block can no longer be determined.
     is_stuck: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Blocks of code: each line unchanged, on a ground of its own.
+//! Blocks of code: each line unchanged, on a separate ground.
 
 use std::ops::Range;
 
@@ -81,7 +81,7 @@ pub(super) fn line(
         let count = pieces.len();
         let mut row = row(inside, has_margin, pieces);
         row.fill = look.ground;
-        // A mark in the margin of a row that goes on with a line.
+        // A mark in the margin of a row that continues a line.
         let margin = row.pieces.iter_mut().rev().nth(count);
         if let Some(margin) = margin.filter(|_| has_margin && number > 0) {
             *margin = Piece::shown("↳", LANGUAGE);

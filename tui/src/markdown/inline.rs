@@ -33,7 +33,7 @@ struct Link {
 }
 
 impl Inline {
-    /// True if there is no text in it.
+    /// True if it has no text.
     pub(super) fn is_empty(&self) -> bool {
         self.lines.is_empty()
     }
@@ -171,8 +171,8 @@ impl Inline {
             .unwrap_or(0)
     }
 
-    /// Adds text with its line breaks. An entity such as `&amp;` is shown as its character, sanitized since it may be
-    /// any character.
+    /// Adds text with its line breaks. An entity, for example `&amp;`, is shown as its character, sanitized since it
+    /// may be any character.
     fn text(&mut self, source: &str, text: &str, range: Range<usize>) {
         self.note(text);
         let look = self.look();
@@ -299,7 +299,7 @@ fn slice(piece: &Piece, part: Range<usize>) -> Piece {
     }
 }
 
-/// A row of pieces behind others.
+/// A row of pieces after others.
 pub(super) fn row(mut before: Vec<Piece>, pieces: Vec<Piece>) -> Row {
     before.extend(pieces);
     Row {

@@ -4,8 +4,8 @@
 //! source -> chunks (cut where nothing behind can change them) -> blocks -> rows
 //! ```
 //!
-//! Invariant: the shown parts of the source are in the rows in its order. Nothing of it is left out but the marks that
-//! became a look, and text that a mark of its own replaces.
+//! Invariant: the shown parts of the source are in the rows in its order. Nothing of it is left out except the marks
+//! that became a look, and text that a mark replaces.
 
 mod blocks;
 mod chunks;

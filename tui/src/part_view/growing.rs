@@ -15,8 +15,8 @@ pub(super) enum Form {
     Thinking,
 }
 
-/// A text part or a thinking part that is laid out again and again while it grows. What is
-/// finished of it is not touched again, so a long reply costs no more than a short one.
+/// A text part or a thinking part that is laid out again and again while it grows. Its finished beginning is not laid
+/// out again, so a long reply costs no more than a short one.
 #[derive(Debug, Clone)]
 pub(crate) struct Growing {
     form: Form,
@@ -44,7 +44,7 @@ impl Growing {
         }
     }
 
-    /// For a part of this kind; none if it is of one that does not grow.
+    /// The growing layout of a part of this kind. `None` if the kind does not grow.
     pub(crate) fn of(kind: &PartKind) -> Option<Self> {
         match kind {
             PartKind::Text { .. } => Some(Self::new(Form::Markdown)),
@@ -67,7 +67,7 @@ impl Growing {
         &self.block
     }
 
-    /// The layout of a text that does not grow any more.
+    /// The layout of a text that no longer grows.
     pub(super) fn into_block(mut self, content: &str, width: usize) -> Block {
         self.lay_out(content, width);
         self.block

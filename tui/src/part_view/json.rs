@@ -1,6 +1,6 @@
 //! The input of a tool on one line.
 
-/// JSON with a space behind each `:` and `,`, and no other space between its parts. Numbers, strings and the order of
+/// JSON with a space after each `:` and `,`, and no other space between its parts. Numbers, strings and the order of
 /// the keys stay unchanged; so does text that is not JSON, or not yet.
 pub(super) fn compact(json: &str) -> String {
     let mut out = String::with_capacity(json.len() + json.len() / 8);

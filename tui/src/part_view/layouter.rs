@@ -21,7 +21,7 @@ impl Layouter {
             return layout(part, width, fold);
         };
         let known = self.growing.iter().position(|(id, _, _)| *id == part.id);
-        // A text that was begun anew is another one.
+        // A text that was begun again is another one.
         let is_same = |at: &usize| content.starts_with(&self.growing[*at].1);
         let at = match (known.filter(is_same), Growing::of(&part.kind)) {
             (Some(at), _) => at,

@@ -1,6 +1,6 @@
 //! Lays out each part of a conversation.
 //!
-//! Invariant: nothing is said by a colour alone; a word or a sign says it too.
+//! Invariant: a colour never carries a meaning alone; a word or a sign does too.
 
 mod change;
 mod growing;
@@ -106,7 +106,7 @@ pub(crate) fn layout(part: &Part, width: u16, fold: Fold) -> Block {
     }
 }
 
-/// A remark. One of an error says so.
+/// A remark. One about an error is marked as such.
 fn note(text: &str, is_error: bool, width: usize) -> Block {
     let mut writer = Writer::new(sanitize(text, Hidden::Dropped), width);
     let (look, says_so) = if is_error {
@@ -161,7 +161,7 @@ impl Sign {
     }
 }
 
-/// The columns behind the signs.
+/// The columns after the signs.
 fn room(width: usize) -> usize {
     if width < MIN_WIDTH_WITH_SIGNS {
         width
@@ -170,7 +170,7 @@ fn room(width: usize) -> usize {
     }
 }
 
-/// A row behind a sign.
+/// A row after a sign.
 fn behind(sign: Sign, width: usize, mut pieces: Vec<Piece>) -> Row {
     if room(width) < width {
         pieces.insert(0, sign.piece());

@@ -27,7 +27,7 @@ pub(super) struct Sent<'a> {
     pub(super) files: &'a [String],
 }
 
-/// A prompt behind a bar.
+/// A prompt after a bar.
 pub(super) fn layout(content: &str, sent: &Sent<'_>, width: usize, fold: Fold) -> Block {
     let look = Look::new(Token::User);
     let quiet = Look::new(Token::Quiet);

@@ -78,7 +78,7 @@ fn overwritten(text: &str) -> Cow<'_, str> {
             Some(line) => (line, "\n"),
             None => (line, ""),
         };
-        // Behind the last return there may be nothing yet.
+        // After the last return there may be no text yet.
         let line = line.trim_end_matches('\r');
         out.push_str(line.rsplit('\r').next().unwrap_or(line));
         out.push_str(end);

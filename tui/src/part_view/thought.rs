@@ -6,7 +6,7 @@ use super::{Fold, Sign, THINKING, Writer};
 use crate::layout::{Block, Piece};
 use crate::text::{Hidden, sanitize};
 
-/// The row says how long the model thought; if that is not known, or next to nothing, how much.
+/// The row shows how long the model thought; if that is unknown or next to nothing, the amount of text.
 pub(super) fn layout(content: &str, duration_ms: Option<u64>, width: usize, fold: Fold) -> Block {
     // All of it, so that a search finds what is folded.
     let source = sanitize(content, Hidden::Dropped).trim_end().to_owned();

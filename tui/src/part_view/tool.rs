@@ -48,7 +48,7 @@ pub(super) fn layout(tool: &Tool, width: usize, fold: Fold) -> Block {
         ToolOutcome::Writing => {
             let from = tool.input.len().saturating_sub(MAX_OPEN_INPUT);
             let from = tool.input.ceil_char_boundary(from);
-            // An input without members says nothing.
+            // An input without members is not shown.
             let input = tool.input[from..].trim_matches(['{', '}']);
             let input = if input.is_empty() {
                 ""
@@ -98,7 +98,7 @@ pub(super) fn command(command: &Command, width: usize, fold: Fold) -> Block {
     view.lay(width, fold, false)
 }
 
-/// Text of which nothing is hidden, on one line.
+/// All of a text, on one line.
 fn on_one_line(text: &str) -> String {
     sanitize(text, Hidden::Pictured).replace('\n', "␊")
 }
@@ -106,8 +106,8 @@ fn on_one_line(text: &str) -> String {
 impl View<'_> {
     fn lay(self, width: usize, fold: Fold, keeps_end: bool) -> Block {
         let is_open = matches!(fold, Fold::Cut | Fold::Open);
-        // The source: the name, what was asked in short and in full, and the result, each on lines
-        // of its own; all of it always, so that a search finds what is folded.
+        // The source: the name, what was asked in short and in full, and the result, each on separate lines; all of it
+        // always, so that a search finds what is folded.
         let mut source = format!("{}\n{}\n{}", self.name, self.asked, self.input);
         let asked_at = self.name.len() + 1..self.name.len() + 1 + self.asked.len();
         let input_at = asked_at.end + 1..source.len();
@@ -265,7 +265,7 @@ fn result_lines(writer: &mut Writer, start: usize, result: &ToolResult, fold: Fo
     let look = if result.is_error { ERROR } else { plain };
     let text = writer.block.source.get(start..).unwrap_or_default();
     let lines: Vec<_> = lines_of(text, start).take(most).collect();
-    // Behind the lines of a text that is not whole there are those that are not here.
+    // The lines of a cut text are followed by the number of the missing ones.
     let rest = result.lines.saturating_sub(lines.len());
     for line in lines {
         let long = line.len().saturating_sub(MAX_RESULT_LINE);

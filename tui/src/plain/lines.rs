@@ -1,7 +1,7 @@
 //! Carries out what was typed, line by line.
 //!
-//! Invariant: a line is carried out when all before it were, so that what is piped in means what
-//! it says; only `/help` and what is wrong are answered at once.
+//! Invariant: a line is carried out when all before it were, so that piped input keeps its meaning; only `/help` and
+//! faulty lines are answered at once.
 
 use harness_protocol::{Queue, Scope, Verdict};
 
@@ -118,8 +118,8 @@ impl Machine {
             Command::Approve(_) | Command::Deny(_) => {
                 self.is_attached && is_answered && (is_idle || self.approval.is_some())
             }
-            // A prompt need not wait for the answer to the cancel, but for the end of the run,
-            // unless somebody who looks on steers the run with it.
+            // A prompt need not wait for the answer to the cancel, but for the end of the run, unless a person at the
+            // terminal steers the run with it.
             Command::Prompt(_) | Command::FollowUp(_) => {
                 let is_its_time = is_idle || (self.steers() && self.cancelling != self.running);
                 self.is_attached && is_its_time && self.sent.is_none() && self.unanswered == 0
@@ -170,7 +170,7 @@ impl Machine {
 
     /// Leaves. The run continues; prompts that could not be sent are reported.
     fn quit(&mut self) {
-        // Nobody asks for what stands behind the end.
+        // Lines after the end are not wanted.
         self.lines.clear();
         self.leave(i32::from(self.unsent > 0));
     }

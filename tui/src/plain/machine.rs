@@ -23,13 +23,13 @@ pub(crate) struct Options {
 /// The event.
 #[derive(Debug)]
 pub(super) enum Input {
-    /// The link says something.
+    /// News from the link.
     News(Box<News>),
     /// The link is over.
     LinkClosed,
     /// A line was typed.
     Line(String),
-    /// No more lines will be typed.
+    /// The end of the typed lines.
     Over,
     /// Ctrl-C was pressed.
     Interrupt,
@@ -154,7 +154,7 @@ impl Machine {
             self.exit(self.code);
         }
         let mut effects = std::mem::take(&mut self.effects);
-        // Nothing comes behind the end.
+        // No effect follows the exit.
         if let Some(end) = effects
             .iter()
             .position(|one| matches!(one, Effect::Exit(_)))
@@ -177,8 +177,8 @@ impl Machine {
         self.options.shows_past
     }
 
-    /// True if a prompt is sent while a run is active: a person's, who watches. A program's prompt waits for the end,
-    /// so that each has a reply of its own.
+    /// True if a prompt is sent while a run is active: that of a person, who watches. A program's prompt waits for the
+    /// end, so that each has a separate reply.
     pub(super) fn steers(&self) -> bool {
         self.options.shows_past && !self.is_input_over
     }
@@ -191,7 +191,7 @@ impl Machine {
         self.effects.push(Effect::Exit(code));
     }
 
-    /// Leaves, and says it if a prompt was not sent.
+    /// Leaves, and reports prompts that were not sent.
     pub(super) fn leave(&mut self, code: i32) {
         match self.unsent + self.waiting_prompts() {
             0 => {}
@@ -246,7 +246,7 @@ impl Machine {
         });
     }
 
-    /// Asks for another conversation. What is typed behind it waits for it.
+    /// Asks for another conversation. Lines that are typed after it wait for it.
     pub(super) fn opens(&mut self, order: Order) {
         self.is_attached = false;
         self.is_opening = true;

@@ -12,7 +12,7 @@ use crate::text::one_line;
 const MAX_TRIES: u32 = 10;
 
 impl Machine {
-    /// Takes what the link says.
+    /// Handles news from the link.
     #[expect(
         clippy::too_many_lines,
         reason = "one arm a piece of news, and all of them in one place"
@@ -76,7 +76,7 @@ impl Machine {
                 self.is_refused = true;
                 self.is_opening = false;
                 self.is_attached = false;
-                // Its run, or that of the one before it, is not heard of any more.
+                // No further news come about its run, or about the one before it.
                 self.running = None;
                 self.own = None;
                 if self.conversation.is_none() {
@@ -171,7 +171,7 @@ impl Machine {
         }
     }
 
-    /// Says what the service is, and later what is another with the next one.
+    /// Reports the service, and later the differences of the next one.
     fn attached_to(&mut self, service: Service) {
         let before = self.service.take();
         match &before {
@@ -201,12 +201,12 @@ impl Machine {
         self.is_opening = false;
         self.is_refused = false;
         self.folder.clone_from(&snapshot.summary.workspace);
-        // What another title was asked for is in it, or comes behind it.
+        // The titles that were ordered are in the snapshot, or come after it.
         self.unanswered = self.unanswered.saturating_sub(self.renames);
         self.renames = 0;
         if is_new {
             if self.conversation.as_ref() != Some(id) {
-                // What was begun in the other one goes on without us.
+                // Runs in the other conversation continue without this client.
                 self.sent = None;
                 self.own = None;
             }
@@ -283,7 +283,7 @@ impl Machine {
                 self.renames -= 1;
                 self.answered();
             }
-            // Everything up to here was told, so a run of which we saw the beginning is over.
+            // Everything up to here was received, so a run whose beginning was shown has ended.
             Event::Attached {
                 state,
                 message,
@@ -321,7 +321,7 @@ fn seq_of(position: &str) -> Option<u64> {
     position.split('-').nth(1)?.parse().ok()
 }
 
-/// True if a status says that the service summarizes the past.
+/// True if a status means that the service summarizes the past.
 fn is_compacting(state: State, message: &str) -> bool {
     state == State::Thinking && message.starts_with("compacting")
 }

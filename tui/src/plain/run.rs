@@ -12,7 +12,7 @@ use crate::link::{News, Order};
 /// that was begun here was completed, 130 if it was cancelled, 1 if it failed.
 ///
 /// # Errors
-/// If nothing can be written. A reader that has seen enough and left is no error.
+/// If the output cannot be written. A reader that closed the pipe early is not an error.
 pub(crate) async fn run(
     mut news: Receiver<News>,
     orders: UnboundedSender<Order>,
@@ -47,7 +47,7 @@ pub(crate) async fn run(
                     Err(error) if error.kind() == io::ErrorKind::BrokenPipe => return Ok(0),
                     written => written?,
                 },
-                // A link that is over says so in the news.
+                // A closed link is reported in the news.
                 Effect::Order(order) => drop(orders.send(order)),
                 Effect::Exit(code) => return Ok(code),
             }
@@ -61,7 +61,7 @@ struct Lines<W>(W);
 impl<W: Write> Lines<W> {
     /// Writes these lines at once: a person who listens to them wants no delay.
     fn write(&mut self, lines: &str) -> io::Result<()> {
-        // Nothing is here any more that needs this, and nothing ever may be.
+        // The lines need no control characters, and none may reach the output.
         let is_shown = |c: &char| *c == '\n' || !c.is_control();
         let mut shown: String = lines.chars().filter(is_shown).collect();
         shown.push('\n');

@@ -18,8 +18,8 @@ struct Shown {
 }
 
 impl Shows {
-    /// The lines that a piece finishes, each behind the name of the tool. When there are too many,
-    /// one says so and none follows.
+    /// The lines that a piece finishes, each after the name of the tool. When there are too many, one line reports that
+    /// and none follows.
     pub(super) fn take(
         &mut self,
         call_id: &str,
@@ -43,12 +43,12 @@ impl Shows {
         (!said.is_empty()).then(|| said.join("\n"))
     }
 
-    /// A call is over: what it wrote last, if that is no whole line, is in its result.
+    /// Ends a call: the rest of an unfinished line is in its result.
     pub(super) fn end(&mut self, call_id: &str) {
         self.0.remove(call_id);
     }
 
-    /// No call runs any more.
+    /// Forgets all calls, since none is running.
     pub(super) fn clear(&mut self) {
         self.0.clear();
     }

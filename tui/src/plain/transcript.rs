@@ -210,7 +210,7 @@ impl Transcript {
                     .map(|note| one_line(&words::changed_besides(note)));
                 Some(each.chain(note).collect::<Vec<_>>().join("\n"))
             }
-            // What is changed is told when it was.
+            // The change is shown when it is recorded.
             Event::EffectBegan { .. }
             | Event::ToolReturned { .. }
             | Event::ProposalDecided { .. } => None,
@@ -225,7 +225,7 @@ impl Transcript {
                 (State::Thinking, message) if message == "compacting" => None,
                 (State::Thinking, message) => self.status(&message),
                 (State::RunningTool, tool) => self.status(&format!("running {tool}")),
-                // The end of the run says more.
+                // The end of the run has the details.
                 (State::Idle | State::Error | State::WaitingApproval | State::Unknown, _) => None,
             },
             Event::RunEnded {
@@ -279,7 +279,7 @@ impl Transcript {
         let is_own = key.is_some_and(|key| self.is_own(key));
         match by.map(one_line) {
             _ if is_own => "you".to_owned(),
-            // Nobody else is called what we call ourselves.
+            // A client cannot use the names of this transcript's speakers.
             Some(name) if !matches!(name.as_str(), "you" | "agent" | "") => name,
             _ => "somebody".to_owned(),
         }
@@ -295,7 +295,7 @@ impl Transcript {
     }
 }
 
-/// A person's words. Lines behind the first are set in, so that none of them looks like the words of another person.
+/// A person's words. Lines after the first are indented, so that none of them looks like the words of another person.
 fn said(who: &str, text: &str) -> String {
     let text = sanitize(text, Hidden::Dropped);
     let mut lines = text.trim_end().lines();
@@ -323,7 +323,7 @@ fn set_in(line: &str) -> String {
     }
 }
 
-/// Text of which nothing is hidden, on one line.
+/// All of a text, on one line.
 fn on_one_line(text: &str) -> String {
     sanitize(text, Hidden::Pictured).replace('\n', "␊")
 }

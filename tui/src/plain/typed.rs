@@ -11,9 +11,9 @@ use tokio::sync::mpsc::{Receiver, Sender, channel};
 pub(crate) enum Typed {
     /// A line, without its end.
     Line(String),
-    /// Ctrl-C, which then does not end the process by itself any more.
+    /// Ctrl-C, which then no longer ends the process.
     Interrupt,
-    /// There will be no more lines.
+    /// The end of the lines.
     End,
 }
 
@@ -33,7 +33,7 @@ pub(crate) fn typed() -> io::Result<Receiver<Typed>> {
     Ok(receiver)
 }
 
-/// Reads lines to the end. What is no UTF-8 is replaced; what cannot be read is an end.
+/// Reads lines to the end. Invalid UTF-8 is replaced; a read error ends the lines.
 fn read(mut input: impl io::BufRead, sender: &Sender<Typed>) {
     let mut line = Vec::new();
     loop {
@@ -52,7 +52,7 @@ fn read(mut input: impl io::BufRead, sender: &Sender<Typed>) {
             return;
         }
     }
-    // Nobody who is gone needs to know.
+    // The receiver may have been dropped; nothing to do then.
     drop(sender.blocking_send(Typed::End));
 }
 

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-/// No more prompts than this are remembered.
+/// Maximum number of remembered prompts.
 pub(crate) const MAX_ENTRIES: usize = 100;
-/// No more of a prompt than this is remembered.
+/// Maximum size of a remembered prompt, in bytes.
 const MAX_BYTES: usize = 64 * 1024;
 
 /// The prompts of the past, oldest first. A clone costs nothing.

@@ -35,7 +35,7 @@ impl HistoryFile {
         }
     }
 
-    /// The content of the file; empty if there is no file.
+    /// The content of the file; empty if the file does not exist.
     ///
     /// # Errors
     /// If there is a file and it cannot be read.
@@ -106,7 +106,7 @@ impl HistoryFile {
     }
 }
 
-/// The prompt that a line of the file holds; none if it is blank.
+/// The prompt that a line of the file holds. `None` if it is blank.
 fn decode(line: &[u8]) -> Option<String> {
     if line.trim_ascii().is_empty() {
         return None;

@@ -91,7 +91,7 @@ impl Client {
 enum Edited {
     /// With this text.
     Written(String),
-    /// The editor says that it failed.
+    /// The editor exited with a failure.
     Failed,
     /// The client must end.
     Ended {

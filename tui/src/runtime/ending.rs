@@ -26,7 +26,7 @@ impl Client {
         }
     }
 
-    /// Gives the terminal back, and says how to come back; the exit code.
+    /// Restores the terminal, and prints the command that returns to the conversation. Returns the exit code.
     pub(super) async fn end(mut self, result: Result<i32, RunError>) -> Result<i32, RunError> {
         self.hear_answer().await;
         if let Some(reader) = self.reader.take() {

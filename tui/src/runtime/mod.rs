@@ -87,7 +87,7 @@ struct Client {
     app: App,
     guard: Guard,
     frames: Frames<Port>,
-    /// None if the system cannot watch the terminal.
+    /// `None` if the system cannot watch the terminal.
     room: Option<Room>,
     /// Panics, anywhere.
     panics: (UnboundedSender<()>, UnboundedReceiver<()>),
@@ -229,7 +229,7 @@ impl Client {
             self.frames.draw(|buffer| screen::paint(app, buffer))?;
             self.guard.set_title(self.app.window_title())?;
             self.pace.drawn(self.begun.elapsed());
-            // What is drawn tells what else is wanted, such as older parts.
+            // The drawn screen decides what else is needed, for example older parts.
             return self.update(Msg::Drawn).await;
         }
         if self.inputs >= MAX_INPUTS {
@@ -239,7 +239,7 @@ impl Client {
             }
         }
         let wake = [self.pace.due_at(), self.app.wakes_at()];
-        // Nothing moves on a screen that nobody looks at.
+        // Nothing moves on a screen that the terminal does not take.
         let wake = wake.into_iter().flatten().min().filter(|_| !is_behind);
         let timer = async {
             match wake {
@@ -293,7 +293,7 @@ impl Client {
         }
     }
 
-    /// Takes in what the service says, with what else it has said by now.
+    /// Handles news of the service, together with all others that have arrived by now.
     async fn news(&mut self, first: News, news: &mut Receiver<News>) -> io::Result<Next> {
         self.inputs = 0;
         let mut is_text = is_text(&first);
@@ -346,7 +346,7 @@ impl Client {
             Signal::Suspend => self.suspend().await?,
             Signal::Continued => {
                 self.guard.enter_anew()?;
-                // The size may have changed while only others were told.
+                // The size may have changed while other processes received the signal.
                 self.resize_anew()?;
             }
         }
@@ -419,7 +419,7 @@ impl Client {
     }
 }
 
-/// True if it is a piece of a reply, of which many come.
+/// True if it is a piece of a reply. Many of them come.
 fn is_text(news: &News) -> bool {
     matches!(
         news,

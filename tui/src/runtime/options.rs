@@ -48,7 +48,7 @@ pub enum RunError {
     #[display("the client panicked")]
     #[from(skip)]
     Panicked,
-    /// There is no theme of that name.
+    /// No theme has that name.
     #[display("there is no theme {name:?}; say dark, light or terminal")]
     #[from(skip)]
     Theme {

@@ -87,7 +87,7 @@ fn service(app: &App, room: u16) -> Vec<(String, Look)> {
     pieces.shown
 }
 
-/// The things shown one behind the other, and the columns that are left.
+/// The shown pieces in their order, and the columns that are left.
 struct Pieces {
     shown: Vec<(String, Look)>,
     left: u16,

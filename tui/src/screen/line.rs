@@ -14,7 +14,7 @@ pub(super) struct Line<'a> {
     buffer: &'a mut Buffer,
     /// The first free column.
     left: u16,
-    /// Behind the last free column.
+    /// The column after the last free one.
     right: u16,
     y: u16,
 }
@@ -56,7 +56,7 @@ impl<'a> Line<'a> {
 
     /// As [`Line::say`], but of what does not fit the end is shown: what is being written there.
     pub(super) fn say_end(&mut self, words: &str, look: Look) -> &mut Self {
-        // The caret stands behind it.
+        // The caret is drawn after it.
         let room = self.room().saturating_sub(1);
         if width(words) <= room {
             return self.say(words, look);

@@ -78,7 +78,7 @@ pub(crate) fn paint(app: &mut App, buffer: &mut Buffer) -> Painted {
         }
         Some(Overlay::Search(search)) => seam::draw_search(app, search, buffer, regions.seam),
     };
-    // The rest of a link beside what lies over it would lead on where something else is read.
+    // The rest of a link beside an overlay would lead on where other text is shown.
     if !matches!(app.overlay, None | Some(Overlay::Search(_))) {
         links = Links::default();
     }

@@ -15,7 +15,7 @@ use crate::theme::{Look, Token};
 /// The steps of the spinner, one each [`STEP`].
 const SPINNER: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 const STEP: Duration = Duration::from_millis(125);
-/// After how many seconds without a piece the status says that the model is waited for.
+/// Time without a piece after which the status shows that the model is waited for, in seconds.
 const SLOW: u64 = 2;
 
 pub(super) fn draw(app: &App, buffer: &mut Buffer, area: Rect) {
@@ -30,7 +30,7 @@ pub(super) fn draw(app: &App, buffer: &mut Buffer, area: Rect) {
         "? help"
     };
     let facts = facts(app);
-    // What matters less goes first where there is no room: the facts, then the hint.
+    // Without room, the less important goes first: the facts, then the hint.
     line.say(&text, Look::new(token));
     if line.say_right(hint, dim) && !facts.is_empty() {
         line.say_right(&format!("{facts} · "), dim);
@@ -108,7 +108,7 @@ fn time(app: &App, elapsed: u64) -> String {
 
 /// The owner of the run.
 fn who(app: &App) -> String {
-    // Its prompt, if it goes on from one, is another's.
+    // Its prompt, if it continues one, is another client's.
     if let Some(name) = app.conversation.status().begun_by() {
         return match name == app.name() {
             true => String::new(),

@@ -41,7 +41,7 @@ pub(super) fn draw(app: &mut App, buffer: &mut Buffer, area: Rect) -> Links {
             }
         }
         if app.picked == Some(shown.part) && shown.rows.start == 0 {
-            // In the blank column behind the sign.
+            // In the blank column after the sign.
             let cell = buffer.cell_mut((area.x + 1, area.y + shown.y));
             if let Some(cell) = cell.filter(|_| area.width > 2) {
                 let style = app.theme.style(Look::new(Token::Status).bold());

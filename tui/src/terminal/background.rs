@@ -8,7 +8,7 @@ pub(crate) const QUESTION: &[u8] = b"\x1b]11;?\x1b\\";
 /// Black is 0 and white is 1; what is above this is light.
 const LIGHT: f64 = 0.5;
 
-/// The meaning of the text between `ESC ]` and its end; none if it does not answer the question.
+/// The meaning of the text between `ESC ]` and its end. `None` if it does not answer the question.
 pub(super) fn answer(text: &[u8]) -> Option<Input> {
     let text = std::str::from_utf8(text).ok()?;
     let color = text.strip_prefix("11;")?;

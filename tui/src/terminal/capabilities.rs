@@ -78,7 +78,7 @@ impl Capabilities {
         }
     }
 
-    /// The sequence that asks the terminal to notify; none if it is not known to.
+    /// The sequence that asks the terminal to notify. `None` if the terminal is not known to support one.
     pub(crate) fn notice(&self, text: &str) -> Option<String> {
         self.notice.map(|form| form.sequence(text, self.is_tmux))
     }

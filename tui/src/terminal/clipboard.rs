@@ -74,7 +74,7 @@ fn plan(length: usize, capabilities: &Capabilities) -> Plan {
         tmux: is_short && capabilities.is_tmux,
         helpers: Vec::new(),
     };
-    // The display of a machine far away is nobody's who sits here.
+    // The display of a remote machine is not the operator's.
     if !capabilities.is_ssh {
         let known = [
             (capabilities.is_macos, MACOS),
@@ -214,7 +214,7 @@ async fn help(helper: Helper, text: &str) -> io::Result<()> {
 fn write(text: &str, folder: &Path) -> io::Result<PathBuf> {
     let path = folder.join(FILE);
     let mut options = OpenOptions::new();
-    // Made anew, so that its rights are ours whatever was there, and no link is followed.
+    // Removed first, so that the new file has its own rights, and no link is followed.
     match std::fs::remove_file(&path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}

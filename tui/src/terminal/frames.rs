@@ -97,8 +97,8 @@ impl<W: Write> Frames<W> {
         self.sink.flush()
     }
 
-    /// Writes the cells that differ, those that are part of another link than before, and those
-    /// behind what was wide and is so no more: terminals disagree on how they look then.
+    /// Writes the cells that differ, those that are part of another link than before, and those after characters that
+    /// were wide and no longer are: terminals disagree on how they look then.
     fn cells(&mut self, links: &Links, out: &mut Vec<u8>) -> io::Result<()> {
         let mut changed = links.changes(&self.shown.links);
         changed.extend(self.shown.halves(&self.next));
@@ -114,7 +114,7 @@ impl<W: Write> Frames<W> {
         if links.is_empty() && !cells.is_empty() {
             CrosstermBackend::new(&mut *out).draw(cells.into_iter())?;
         } else {
-            // A link that is left open would take in all that is written behind it.
+            // A link that is left open would take in all that is written after it.
             let is_one = |one: &(u16, u16, &Cell), then: &(u16, u16, &Cell)| {
                 let link = links.at(one.0, one.1);
                 let is_beside = one.1 == then.1 && one.0 + 1 == then.0;
@@ -154,7 +154,7 @@ impl<W: Write> Frames<W> {
 }
 
 impl Shown {
-    /// The columns behind wide characters that the next frame has no more.
+    /// The columns after wide characters that are missing in the next frame.
     fn halves<'a>(&'a self, next: &'a Buffer) -> impl Iterator<Item = (u16, u16)> + 'a {
         let is_wide = |cell: &Cell| cell.symbol().len() > 1 && cell.cell_width() > 1;
         let cells = self.buffer.content.iter().zip(&next.content).enumerate();
@@ -164,7 +164,7 @@ impl Shown {
             .map(|(x, y)| (x + 1, y))
     }
 
-    /// Puts the cursor where it is to be, if it is not there.
+    /// Puts the cursor at its place, if it is elsewhere.
     fn move_caret(&mut self, caret: Option<Position>, out: &mut Vec<u8>) -> io::Result<()> {
         if self.has_caret != Some(caret.is_some()) {
             self.has_caret = Some(caret.is_some());

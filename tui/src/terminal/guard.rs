@@ -37,7 +37,7 @@ struct Shared<D> {
 struct State {
     /// The modes to enter.
     wanted: Vec<Mode>,
-    /// The modes that were entered and not left, in order. None if the terminal is not ours.
+    /// The modes that were entered and not left, in order. `None` if the terminal is not this client's.
     pushed: Option<Vec<Mode>>,
     /// The title, if it is ours.
     title: Option<String>,
@@ -103,7 +103,7 @@ impl<D: Device> Guard<D> {
         self.shared.leave()
     }
 
-    /// Says a last thing behind [`Guard::leave`], without waiting long.
+    /// Writes a last line after [`Guard::leave`], without waiting long.
     ///
     /// # Errors
     /// If it cannot be written; `TimedOut` if the terminal's other end reads nothing.
@@ -160,12 +160,12 @@ impl<D: Device> Guard<D> {
         self.shared.write(&mut state, bytes.as_bytes())
     }
 
-    /// True if the terminal has not taken all bytes. A caller better writes no more then.
+    /// True if the terminal has not taken all bytes. The caller should write no more then.
     pub(crate) fn is_behind(&self) -> bool {
         !self.shared.state().unwritten.is_empty()
     }
 
-    /// Writes the bytes that the terminal did not take before, until it takes no more.
+    /// Writes the bytes that the terminal did not take before, until it takes no further ones.
     ///
     /// # Errors
     /// If it cannot be written.
@@ -187,7 +187,7 @@ impl<D: Device> Guard<D> {
         let previous = panic::take_hook();
         panic::set_hook(Box::new(move |information| {
             if let Some(shared) = shared.upgrade() {
-                // There is nobody to tell of an error.
+                // An error cannot be reported here.
                 drop(shared.leave());
                 tell();
             }
@@ -205,7 +205,7 @@ impl<D: Device> Drop for Guard<D> {
 }
 
 impl State {
-    /// Wants a mode, or wants it no more; what is to be written for it.
+    /// Enters or leaves a mode. Returns the bytes to write for it.
     fn want(&mut self, mode: Mode, is_wanted: bool) -> &'static str {
         if is_wanted == self.wanted.contains(&mode) {
             return "";
@@ -246,7 +246,7 @@ impl<D: Device> Shared<D> {
             return Ok(());
         };
         let bytes: String = pushed.iter().rev().map(|mode| mode.leave()).collect();
-        // Behind all that waits: a sequence that was begun would swallow it.
+        // After all bytes that wait: an unfinished sequence would swallow it.
         state.unwritten.extend(bytes.as_bytes());
         // Whatever comes of the bytes, the keys are given back.
         let written = self.write_last(&mut state);

@@ -18,7 +18,7 @@ pub(super) enum Mode {
     CursorShape,
     /// The cursor is hidden until a frame shows it.
     HiddenCursor,
-    /// The title says how the conversation is; the one that was there is kept by the terminal.
+    /// The title shows the state of the conversation; the terminal keeps the earlier title.
     Title,
 }
 

@@ -15,8 +15,8 @@ pub(crate) enum NoticeForm {
 }
 
 impl NoticeForm {
-    /// The form of the terminal that an environment names; none if it is not known to have one.
-    /// tmux names itself, but leaves most names of the terminal around it.
+    /// The form of the terminal that an environment names. `None` if it is not known to have one. tmux names itself,
+    /// but leaves most names of the terminal around it.
     pub(super) fn of(read: impl Fn(&str) -> Option<String>) -> Option<Self> {
         let is_set = |name: &str| read(name).is_some_and(|value| !value.is_empty());
         let is = |name: &str, expected: &str| read(name).as_deref() == Some(expected);

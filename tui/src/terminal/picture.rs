@@ -81,8 +81,8 @@ impl Drop for Pictures {
     }
 }
 
-/// Takes the picture of the clipboard into a file of that name, with the ending that its content
-/// asks for; none if there is none in reach.
+/// Takes the picture of the clipboard into a file of that name, with the extension that fits its content. `None` if no
+/// picture is in reach.
 pub(crate) async fn take_picture(capabilities: &Capabilities, path: PathBuf) -> Option<PathBuf> {
     for (program, arguments) in helpers(capabilities) {
         let taken = match read(program, arguments).await {

@@ -27,7 +27,7 @@ pub(crate) enum Signal {
     Continued,
 }
 
-/// The signals to this process, which then do nothing by themselves any more.
+/// The signals to this process, which then have no default effect.
 #[derive(Debug)]
 pub(crate) struct Signals {
     ends: [(Number, Stream); 4],
@@ -109,11 +109,11 @@ impl Signals {
     }
 
     async fn stop_by(&mut self, stop: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
-        // An order to go on that came before is about another stop.
+        // A signal to continue that came before belongs to another stop.
         while self.resume.recv().now_or_never().flatten().is_some() {}
         stop()?;
         // With several threads, the order to stop may take effect a moment after it was given.
-        // The order to go on cannot come before it did.
+        // The signal to continue cannot come before that.
         self.resume.recv().await;
         Ok(())
     }

@@ -20,7 +20,7 @@ pub(crate) trait Device: Send + Sync + 'static {
     /// Writes as much as there is room for; how much that was.
     ///
     /// # Errors
-    /// If it cannot be written, above all because the other end closed, or `WouldBlock` if there is no room.
+    /// If it cannot be written, above all because the other end closed, or `WouldBlock` if the terminal is full.
     fn write(&self, bytes: &[u8]) -> io::Result<usize>;
 
     /// Waits for room, no longer than that; whether there is any.
@@ -96,7 +96,7 @@ impl Tty {
 }
 
 /// The same terminal, written without waiting. It has a separate handle, because other programs that share the first
-/// one, such as the shell, do wait.
+/// one, for example the shell, do wait.
 pub(super) fn opened_anew(terminal: BorrowedFd<'_>) -> io::Result<OwnedFd> {
     let anew = OpenOptions::new()
         .write(true)
@@ -140,8 +140,8 @@ impl Device for Tty {
         let before = self.before.lock();
         let before = before.unwrap_or_else(PoisonError::into_inner).take();
         if let Some(modes) = before {
-            // What the mouse did last would be typed into the shell. Not waiting for the output
-            // to be taken, which nobody may ever do.
+            // The mouse's last events would be typed into the shell. This does not wait until the output is taken,
+            // which may never happen.
             tcflush(self.input(), FlushArg::TCIFLUSH)?;
             tcsetattr(self.input(), SetArg::TCSANOW, &modes)?;
         }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-/// The schemes of addresses. Others, such as `file:`, may do what the reader does not expect.
+/// The schemes of addresses. Others, for example `file:`, may have effects that the reader does not expect.
 const SCHEMES: [&str; 3] = ["https://", "http://", "mailto:"];
 /// The longest that terminals take.
 const MAX_BYTES: usize = 2000;

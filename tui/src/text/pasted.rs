@@ -6,8 +6,7 @@ use std::str::Chars;
 /// No paste of paths is longer.
 const MAX: usize = 16 * 1024;
 
-/// The absolute paths that a paste may be, if it is nothing but paths: lists of which one may be
-/// right, the likeliest first.
+/// The absolute paths that a paste may be, if it is nothing but paths: alternative lists, the likeliest first.
 pub(crate) fn pasted_paths(text: &str, home: Option<&str>) -> Vec<Vec<String>> {
     let text = text.trim();
     if text.is_empty() || text.len() > MAX {
@@ -16,7 +15,7 @@ pub(crate) fn pasted_paths(text: &str, home: Option<&str>) -> Vec<Vec<String>> {
     let as_path = |word: &str| absolute(word, home);
     let mut lists = Vec::new();
     if !text.contains('\n') {
-        // Blanks in it may stand for themselves.
+        // Blanks in it may be part of a path.
         lists.extend(as_path(text).map(|path| vec![path]));
     }
     let words = words(text);

@@ -11,8 +11,8 @@ use harness_protocol::hidden::{self, HiddenClass};
 pub(crate) enum Hidden {
     /// They are left out: in texts and results.
     Dropped,
-    /// They are shown as pictures, such as `␛`, and escape sequences stay visible too: in what a
-    /// tool was asked, of which nothing may be hidden.
+    /// They are shown as pictures, for example `␛`, and escape sequences stay visible too: for the input of a tool,
+    /// which must not hide anything.
     Pictured,
 }
 
@@ -211,8 +211,8 @@ fn after_control_sequence(text: &str) -> &str {
     after_final(text.trim_start_matches(is_intermediate), '@')
 }
 
-/// The rest of a string that is meant for the terminal. One that has no end ends with its line,
-/// or what is behind it could not be read.
+/// The rest of a string that is meant for the terminal. One without an end ends with its line, or the text after it
+/// could not be read.
 fn after_string(text: &str) -> &str {
     let is_end = |character| {
         matches!(
@@ -233,7 +233,7 @@ fn is_intermediate(character: char) -> bool {
     matches!(character, ' '..='/')
 }
 
-/// The text behind the last character of a sequence, if it is there.
+/// The text after the last character of a sequence, if it is there.
 fn after_final(text: &str, lowest: char) -> &str {
     match first(text) {
         Some((character, after)) if (lowest..='~').contains(&character) => after,

@@ -12,7 +12,7 @@ pub(crate) fn graphemes_with_width(text: &str) -> impl Iterator<Item = (&str, us
     std::iter::from_fn(move || {
         let end = match rest.as_bytes() {
             [] => return None,
-            // Most text is such; nothing joins the one with the other.
+            // Most text is ASCII, which does not join with its neighbours.
             [b' '..=b'~'] | [b' '..=b'~', b' '..=b'~', ..] => 1,
             _ => rest.graphemes(true).next()?.len(),
         };

@@ -43,11 +43,11 @@ impl Glyph {
 /// Events beside a glyph.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// A break behind it; itself it is not shown at the end of a row.
+    /// A break after it; the space itself is not shown at the end of a row.
     Space,
     /// A break on either side: writing without spaces, emoji.
     Wide,
-    /// A break behind it only: what closes, in such writing.
+    /// A break only after it: closing signs in these scripts.
     Closing,
     /// No break.
     Letter,

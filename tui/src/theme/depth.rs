@@ -66,7 +66,7 @@ impl Depth {
         } else {
             Self::Sixteen
         };
-        // This multiplexer inherits what the terminal around it says, and cannot do it.
+        // This multiplexer inherits the variable of the terminal around it, and does not support true colour.
         if term.starts_with("screen") && get("TMUX").is_none() {
             return of_term;
         }

@@ -55,7 +55,7 @@ pub(crate) enum Token {
     Type,
     /// A tag or an attribute in code.
     Tag,
-    /// A heading in code, such as a section of a configuration.
+    /// A heading in code, for example a section of a configuration.
     Heading,
     /// The ground of the screen.
     Ground,
@@ -218,7 +218,7 @@ impl Theme {
         let row = palette::of(token);
         let of_palette = |index: Option<u8>, rgb| match (self.depth, index) {
             (Depth::Palette, Some(index)) => Some(Color::Indexed(index)),
-            // What has a place of its own in the palette is a ground that sixteen colours lack.
+            // A colour with an entry in the palette is a ground that sixteen colours lack.
             (Depth::Sixteen, Some(_)) => None,
             _ => self.depth.color(rgb),
         };
@@ -243,7 +243,7 @@ impl Theme {
     }
 }
 
-/// The token whose own colour says what a ground would say that cannot be shown.
+/// The token whose colour carries the meaning of a ground that cannot be shown.
 fn without_ground(token: Token, ground: Token) -> Token {
     match ground {
         Token::AddedLine | Token::AddedWord => Token::Added,

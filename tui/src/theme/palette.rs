@@ -18,7 +18,7 @@ pub(super) struct Colours {
     pub(super) light_of_sixteen: Option<Color>,
     /// The terminal's own; none where it decides. Its grounds are not ours to guess.
     pub(super) terminal: Option<Color>,
-    /// Its substitute as a ground where there is no colour.
+    /// Its substitute as a ground without colours.
     pub(super) instead: Modifier,
 }
 

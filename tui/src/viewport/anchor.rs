@@ -5,7 +5,7 @@ use super::rows;
 use crate::conversation::PartId;
 use crate::layout::Block;
 
-/// A row of a part. The row behind its last one is the blank row that follows the part.
+/// A row of a part. The row after its last one is the blank row that follows the part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Anchor {
     /// The part.

@@ -72,8 +72,7 @@ impl Folds {
         self.each.clear();
     }
 
-    /// Opens all, then shows the heads of results, then folds them again. Says how they are shown
-    /// then.
+    /// Opens all, then shows the heads of results, then folds them again. Returns the new state.
     pub(crate) fn toggle_all(&mut self) -> Fold {
         let fold = match self.all {
             Fold::Folded => Fold::Cut,
@@ -84,7 +83,7 @@ impl Folds {
         fold
     }
 
-    /// Opens a part that is folded, then shows all of one of which there is more; else folds it.
+    /// Opens a part that is folded, then shows all of it if it is cut; else folds it.
     pub(crate) fn toggle(&mut self, part: &Part) {
         if !can_fold(part) {
             return;

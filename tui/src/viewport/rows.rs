@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::layout::{Block, Row, Words};
 
-/// From the first to behind the last place that a row shows.
+/// From the first place that a row shows, to the end of the last.
 pub(super) fn range(row: &Row) -> Option<Range<usize>> {
     let mut whole: Option<Range<u32>> = None;
     for piece in &row.pieces {
@@ -56,8 +56,7 @@ pub(super) fn bare_above(block: &Block, row: usize) -> usize {
     above.take_while(|row| range(row).is_none()).count()
 }
 
-/// From the first to behind the last place that a layout shows; what is folded away at the end is
-/// behind it.
+/// From the first place that a layout shows, to the end of the last; text folded away at the end is after it.
 pub(crate) fn shown(block: &Block) -> Range<usize> {
     let ranges = || block.rows.iter().filter_map(range);
     let start = ranges().map(|range| range.start).min().unwrap_or(0);

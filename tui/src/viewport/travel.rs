@@ -11,9 +11,9 @@ pub(crate) enum Step {
     Up(usize),
     /// Down by so many rows.
     Down(usize),
-    /// Up by a screen, of which one row stays.
+    /// Up by a screen, except for one row.
     PageUp,
-    /// Down by a screen, of which one row stays.
+    /// Down by a screen, except for one row.
     PageDown,
     /// To the first row that is loaded.
     Top,

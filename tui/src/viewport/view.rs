@@ -23,7 +23,7 @@ pub(crate) struct Shown {
     pub(crate) part: PartId,
     /// Its layout.
     pub(crate) block: Rc<Block>,
-    /// The rows of it that are to be seen.
+    /// Its visible rows.
     pub(crate) rows: Range<usize>,
     /// The row of the window that shows the first of them, counted from its top.
     pub(crate) y: u16,
@@ -260,7 +260,7 @@ impl Viewport {
         height(&self.block(part), has_gap)
     }
 
-    /// True if a blank row follows a part: not on the last one, and not between calls of which each is one row.
+    /// True if a blank row follows a part: not after the last one, and not between calls that are one row each.
     pub(super) fn has_gap(&self, index: usize, conversation: &Conversation) -> bool {
         let is_row = |part: &Part| {
             let is_call = matches!(part.kind, PartKind::Tool(_) | PartKind::Command(_));

@@ -1,8 +1,7 @@
 //! Size of the state folder, and its limit.
 //!
 //! A separate thread counts it at the start; each write updates it afterwards. Space that other programs freed is
-//! noticed before a write is refused: the folder is counted again then, and every few seconds for as long as it is
-//! full.
+//! noticed before a write is refused: the folder is counted again then, and every few seconds while it is full.
 
 use std::io;
 use std::path::{Path, PathBuf};
