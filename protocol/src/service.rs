@@ -102,6 +102,9 @@ pub struct ServiceInfo {
     pub clients: usize,
     /// How many runs are going.
     pub runs: usize,
+    /// Number of commands that run in the background.
+    #[serde(default)]
+    pub jobs: usize,
     /// Its settings, in the order of `harness config`.
     #[serde(default)]
     pub settings: Vec<SettingValue>,

@@ -101,6 +101,15 @@ pub(super) enum CommandError {
         /// The name.
         name: String,
     },
+    /// The conversation has no run of this number.
+    #[display("there is no run {run}{}", and_going(*going))]
+    #[from(skip)]
+    NoRun {
+        /// The number.
+        run: u64,
+        /// The run that is going.
+        going: Option<u64>,
+    },
     /// The person who was asked said no.
     #[display("{id} stays as it is")]
     #[from(skip)]
@@ -117,6 +126,13 @@ pub(super) enum CommandError {
     /// Ctrl-C was pressed.
     #[display("stopped")]
     Stopped,
+}
+
+/// The run that is going, after the number of one that does not exist.
+fn and_going(going: Option<u64>) -> String {
+    going.map_or_else(String::new, |run| {
+        format!("; run {run} is going, and continues")
+    })
 }
 
 impl CommandError {
@@ -150,6 +166,7 @@ impl CommandError {
             | Self::Busy { .. }
             | Self::Kept { .. }
             | Self::NoConversation { .. }
+            | Self::NoRun { .. }
             | Self::Output(_)
             | Self::System { .. }
             | Self::Contradiction { .. } => 1,
