@@ -1,12 +1,14 @@
 //! The command line: what can be asked of the program, and the help a newcomer works from.
 
 use clap::{Args, CommandFactory as _, Parser, Subcommand};
+use serde_json::json;
 
 use crate::before_subcommand::WithoutSubcommand;
 use crate::client::{Attach, ClientCommand};
 use crate::color::ColorFlag;
 use crate::config::{HomeFlag, SettingFlags};
 use crate::doctor::Examine;
+use crate::exit_codes::exits;
 use crate::shell_files::{self, Completions, Man};
 use crate::workflow::Workflow;
 
@@ -43,6 +45,7 @@ The service itself:
 Without a service:
   harness completions bash                 what the shell needs to complete commands; also zsh, fish
   harness man | man -l -                   the manual page
+  harness version                          the version of this program
   harness workflow check FILE              all that is wrong with the file of a workflow
 
 Exit codes:
@@ -75,6 +78,13 @@ Exit codes:
   0  stopped as asked
   1  failed
   2  wrong use: a flag or a setting cannot be used";
+
+const VERSION_HELP: &str = "\
+Examples:
+  harness version                              as `harness --version`
+  harness version --json                       an object, for scripts
+
+`harness status` shows the version of the running service.";
 
 /// Runs conversations with a language model as a service that many clients can attach to.
 #[derive(Debug, Parser)]
@@ -122,6 +132,7 @@ pub(crate) fn as_serve(words: &[&str]) -> Option<Serve> {
         | Command::Workflow(_)
         | Command::Completions(_)
         | Command::Man(_)
+        | Command::Version(_)
         | Command::Client(_) => None,
     }
 }
@@ -144,6 +155,8 @@ pub(crate) enum Command {
     /// Print the manual page, of the program or of one command
     #[command(after_help = shell_files::MAN_HELP)]
     Man(Man),
+    /// Print the version of this program
+    Version(ShowVersion),
     /// A command for the running service.
     #[command(flatten)]
     Client(ClientCommand),
@@ -174,6 +187,27 @@ pub(crate) struct ShowConfig {
     /// The settings.
     #[command(flatten)]
     pub(crate) settings: SettingFlags,
+}
+
+/// The flags of `harness version`.
+#[derive(Debug, Args)]
+#[command(after_help = exits(VERSION_HELP, "done", "failed", None))]
+pub(crate) struct ShowVersion {
+    /// Print a JSON object with `name` and `version`
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+impl ShowVersion {
+    /// The line to print: that of `--version`, or an object.
+    pub(crate) fn line(&self) -> String {
+        let version = env!("CARGO_PKG_VERSION");
+        if self.json {
+            format!("{}\n", json!({"name": "harness", "version": version}))
+        } else {
+            format!("harness {version}\n")
+        }
+    }
 }
 
 #[cfg(test)]
@@ -258,6 +292,22 @@ mod tests {
                 assert!(help.contains(part), "{part} is missing in:\n{help}");
             }
         }
+    }
+
+    /// Spec: [CLI-631]
+    #[test]
+    fn the_command_and_the_flag_print_the_same_version() {
+        let flag = Cli::try_parse_from(["harness", "--version"]).unwrap_err();
+        let line = |words: &[&str]| match Cli::try_parse_from(words).unwrap().command {
+            Some(Command::Version(version)) => version.line(),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(line(&["harness", "version"]), flag.to_string());
+        let object = line(&["harness", "version", "--json"]);
+        let object: serde_json::Value = serde_json::from_str(&object).unwrap();
+        let told = format!("harness {}\n", object["version"].as_str().unwrap());
+        assert_eq!(told, flag.to_string());
+        assert_eq!(object["name"], "harness");
     }
 
     /// Spec: [CONF-35]

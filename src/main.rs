@@ -45,7 +45,7 @@ use std::io::{IsTerminal as _, Write as _};
 use clap::Parser as _;
 use harness_actors::Redaction;
 
-use crate::cli::{Alone, Cli, Command, Serve, ShowConfig};
+use crate::cli::{Alone, Cli, Command, Serve, ShowConfig, ShowVersion};
 use crate::color::ColorFlag;
 use crate::config::{Config, HomeFlag};
 use crate::doctor::Examine;
@@ -80,6 +80,7 @@ fn main() {
             std::process::exit(printed(shell_files::completions(&it)))
         }
         Some(Command::Man(it)) => std::process::exit(printed(shell_files::man(&it))),
+        Some(Command::Version(it)) => std::process::exit(printed(show_version(&it))),
         Some(Command::Client(command)) => std::process::exit(client::run(&command, &home, color)),
         None => std::process::exit(attach_alone(&alone, &home, color)),
     };
@@ -177,6 +178,11 @@ fn attach_alone(alone: &Alone, home: &HomeFlag, color: ColorFlag) -> i32 {
         return 2;
     }
     client::run_alone(&alone.attach, alone.demo, home, color)
+}
+
+fn show_version(show: &ShowVersion) -> Result<(), ShellFileError> {
+    shell_files::write(show.line().as_bytes())?;
+    Ok(())
 }
 
 fn show_config(show: &ShowConfig) -> Result<(), ServiceError> {

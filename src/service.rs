@@ -167,6 +167,7 @@ fn about(
         detached: serve.detached,
         clients: 0,
         runs: 0,
+        jobs: 0,
         settings: config.values(|secret| proof.fingerprint(secret)),
         start: Some(config.start.clone()),
     };

@@ -110,8 +110,11 @@ fn page_of(words: &[String]) -> Result<Command, ShellFileError> {
     Ok(command.clone().display_name(name))
 }
 
-/// Writes a text; a reader that has seen enough is no failure.
-fn write(text: &[u8]) -> io::Result<()> {
+/// Writes a text to standard output; a reader that has seen enough is no failure.
+///
+/// # Errors
+/// If it cannot be written.
+pub(crate) fn write(text: &[u8]) -> io::Result<()> {
     match io::stdout().write_all(text) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         result => result,
@@ -155,7 +158,7 @@ mod tests {
             let mut text = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "harness", &mut text);
             let text = String::from_utf8(text).unwrap();
-            for part in ["follow-up", "no-follow", "conversations"] {
+            for part in ["follow-up", "no-follow", "conversations", "version"] {
                 assert!(text.contains(part), "{shell}: {part}");
             }
         }

@@ -77,9 +77,9 @@ mod tests {
                  see `harness prompt --help`",
             ),
             (
-                &["--home", "/x", "conversations", "show"],
+                &["--home", "/x", "conversations", "delete"],
                 "the following required arguments were not provided: <ID>; \
-                 see `harness conversations show --help`",
+                 see `harness conversations delete --help`",
             ),
             (
                 &["cancel", "--run", "x"],

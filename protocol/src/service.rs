@@ -100,6 +100,9 @@ pub struct ServiceInfo {
     pub clients: usize,
     /// Number of runs in progress.
     pub runs: usize,
+    /// Number of commands that run in the background.
+    #[serde(default)]
+    pub jobs: usize,
     /// Its settings, in the order of `harness config`.
     #[serde(default)]
     pub settings: Vec<SettingValue>,

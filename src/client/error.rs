@@ -108,6 +108,15 @@ pub(super) enum CommandError {
         /// The number of the approval.
         id: u64,
     },
+    /// The conversation has no run of this number.
+    #[display("there is no run {run}{}", and_going(*going))]
+    #[from(skip)]
+    NoRun {
+        /// The number.
+        run: u64,
+        /// The run that is going.
+        going: Option<u64>,
+    },
     /// The person who was asked said no.
     #[display("{id} stays as it is")]
     #[from(skip)]
@@ -124,6 +133,13 @@ pub(super) enum CommandError {
     /// Ctrl-C was pressed.
     #[display("stopped")]
     Stopped,
+}
+
+/// The run that is going, after the number of one that does not exist.
+fn and_going(going: Option<u64>) -> String {
+    going.map_or_else(String::new, |run| {
+        format!("; run {run} is going, and continues")
+    })
 }
 
 impl CommandError {
@@ -158,6 +174,7 @@ impl CommandError {
             | Self::Kept { .. }
             | Self::NoConversation { .. }
             | Self::ChangedApproval { .. }
+            | Self::NoRun { .. }
             | Self::Output(_)
             | Self::System { .. }
             | Self::Contradiction { .. } => 1,

@@ -9,6 +9,8 @@ use harness_protocol::{
     Approval, ConversationState, DeltaKind, Event, Outcome, Snapshot, State, Verdict, Withdrawal,
 };
 
+use harness_tui::CallOutput;
+
 use crate::client::reply_text::ReplyText;
 use crate::visible;
 
@@ -54,8 +56,10 @@ pub(super) struct RunView {
     text: ReplyText,
     /// How many texts were finished.
     texts: usize,
-    /// The names of the tools that were called, by the call.
+    /// The names of the tools of calls that have no result, by the call.
     tools: HashMap<String, String>,
+    /// The output of those calls.
+    output: CallOutput,
     /// Whether a tool was denied what it wanted.
     is_denied: bool,
 }
@@ -69,6 +73,7 @@ impl RunView {
             text: ReplyText::default(),
             texts: 0,
             tools: HashMap::new(),
+            output: CallOutput::default(),
             is_denied: false,
         }
     }
@@ -143,11 +148,29 @@ impl RunView {
                 seen.shown.push(Shown::Note(remark.to_owned()));
             }
             Event::ApprovalAsked { approval, .. } => seen.asked = Some(approval.clone()),
+            Event::ToolOutput {
+                id,
+                offset,
+                text: piece,
+            } => {
+                let lines = self.output_lines(id, *offset, piece);
+                seen.shown.extend(lines.into_iter().map(Shown::Note));
+            }
             event => {
                 self.is_denied |= is_denial(event);
                 seen.shown.extend(self.note(event).map(Shown::Note));
             }
         }
+    }
+
+    /// The lines that a running call has written.
+    fn output_lines(&mut self, id: &str, offset: u64, piece: &str) -> Vec<String> {
+        let Some(name) = self.tools.get(id) else {
+            return Vec::new();
+        };
+        let lines = self.output.take(id, name, offset, piece);
+        let lines = lines.unwrap_or_default();
+        lines.lines().map(str::to_owned).collect()
     }
 
     /// The remark about an event that is not the reply's text.
@@ -170,7 +193,9 @@ impl RunView {
                 extent,
                 ..
             } => {
-                let name = self.tools.get(id).map_or("tool", String::as_str);
+                self.output.end(id);
+                let name = self.tools.remove(id);
+                let name = name.as_deref().unwrap_or("tool");
                 let end = words::call_end(&CallEnd {
                     name,
                     result,

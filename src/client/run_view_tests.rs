@@ -66,16 +66,27 @@ fn seen(events: &[Value]) -> (String, Vec<String>, Option<Outcome>) {
     (reply, notes, end)
 }
 
-/// Spec: [CLI-41]
+/// Spec: [CLI-41] [CLI-632]
 #[test]
-fn what_a_tool_shows_meanwhile_is_no_part_of_the_reply() {
+fn what_a_tool_shows_meanwhile_is_remarked_and_no_part_of_the_reply() {
     let call = json!({"type": "tool_call", "id": "t", "name": "bash", "input": {}, "timestamp": 1});
     let output = json!({"type": "tool_output", "id": "t", "offset": 0, "text": "Compiling\n"});
     let result =
         json!({"type": "tool_result", "id": "t", "result": "ok", "isError": false, "timestamp": 1});
-    let (reply, notes, _) = seen(&[user(2), call, output, result, text("Done.")]);
+    let more = json!({"type": "tool_output", "id": "t", "offset": 10, "text": "a\u{1b}[2Jb\nopen"});
+    let late = json!({"type": "tool_output", "id": "t", "offset": 30, "text": "late\n"});
+    let events = [user(2), call, output.clone(), output, more, result, late];
+    let (reply, notes, _) = seen(&[&events[..], &[text("Done.")]].concat());
     assert_eq!(reply, "Done.\n");
-    assert_eq!(notes, ["> bash", "< bash: 1 line"]);
+    assert_eq!(
+        notes,
+        [
+            "> bash",
+            "output bash: Compiling",
+            "output bash: ab",
+            "< bash: 1 line"
+        ]
+    );
 }
 
 /// Spec: [CLI-43]

@@ -45,6 +45,7 @@ pub(super) async fn service(shared: web::Data<Shared>) -> Answer {
     Ok(HttpResponse::Ok().json(ServiceInfo {
         clients: shared.max_subscribers.saturating_sub(free),
         runs,
+        jobs: shared.jobs.count(),
         sandbox: (shared.contained_by)()
             .unwrap_or("not known yet")
             .to_owned(),

@@ -186,6 +186,10 @@ async fn what_cannot_be_reached_is_said_and_the_next_prompt_works() {
     let (state, message) = ask(&service, &mut events).await;
     assert_eq!(state, "error");
     assert!(message.starts_with("connection failed: "), "{message}");
+    assert!(
+        message.ends_with(&format!(" (http://{closed})")),
+        "{message}"
+    );
 
     let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = silent.local_addr().unwrap();
@@ -206,7 +210,8 @@ async fn what_cannot_be_reached_is_said_and_the_next_prompt_works() {
     let mut events = service.events().await;
     let (state, message) = ask(&service, &mut events).await;
     assert_eq!(state, "error");
-    assert_eq!(message, "connection failed: no connection within 300ms");
+    let expected = format!("connection failed: no connection within 300ms (http://{address})");
+    assert_eq!(message, expected);
 
     let service = Service::start("https://no-such-host.invalid", &flags).await;
     let mut events = service.events().await;

@@ -12,7 +12,7 @@ use crate::bounds::took_at_most;
 use crate::changing::{Changing, Result, open, order};
 use crate::client::within;
 use crate::eventually::eventually;
-use crate::program::Service;
+use crate::program::{Service, command, output};
 use crate::talk::{Talk, asked, last_texts, model, serving};
 
 /// Lets the model start a command in the background, and allows it.
@@ -496,4 +496,35 @@ async fn b11_the_whole_output_of_a_call_is_read_over_http() {
     assert_eq!(answer.status, 404);
     let (short, _) = run(&here, json!({"command": "echo short"})).await;
     assert!(short.starts_with("short"), "{short}");
+}
+
+/// Spec: [CLI-636] [CLI-637]
+#[tokio::test]
+async fn jobs_are_told_with_their_output_and_a_stop_does_not_end_them_unasked() {
+    let mut here = Changing::in_mode("ask").await;
+    let sleep = format!("sleep {}", marked(50));
+    let (result, is_error) = start(&here, &format!("echo begun; {sleep}")).await;
+    assert!(!is_error, "{result}");
+    look(&here, 1, "begun").await;
+    let home = here.service.home.path().to_owned();
+    let harness = async |line: &[&str]| {
+        let mut command = command(&home);
+        command.args(line);
+        let running = tokio::task::spawn_blocking(move || output(&mut command));
+        within("the end of the command", running).await.unwrap()
+    };
+    let (code, out, _) = harness(&["jobs", "-c", &here.id]).await;
+    assert_eq!(code, 0);
+    assert!(
+        out.starts_with(&format!("1 echo begun; {sleep} (")) && out.ends_with(" s, output)\n"),
+        "{out}"
+    );
+    let (code, out, err) = harness(&["stop"]).await;
+    let told = "harness: 1 job runs in the background; nothing was stopped: wait for the end, or \
+                `harness stop --force`\n";
+    assert_eq!((code, &*out, &*err), (1, "", told));
+    let (code, _, _) = harness(&["stop", "--force"]).await;
+    assert_eq!(code, 0);
+    none_left(&sleep, Duration::from_millis(500)).await;
+    assert_eq!(here.service.ended().await.code(), Some(0));
 }

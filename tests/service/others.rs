@@ -410,8 +410,10 @@ async fn a_server_that_closes_before_it_answers_is_told_so() {
     for _ in 0..3 {
         talk.say("hello").await;
         let (_, message) = talk.outcome().await;
-        let expected = "connection failed: the server closed the connection before it answered";
-        assert!(message.ends_with(expected), "{message}");
+        let expected = format!(
+            "connection failed: the server closed the connection before it answered ({url})"
+        );
+        assert!(message.ends_with(&expected), "{message}");
     }
 }
 

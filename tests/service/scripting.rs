@@ -142,7 +142,7 @@ async fn a_limit_that_the_service_was_given_holds_in_what_is_made() {
     assert_eq!(service.get(&settings).await["effective"]["max_turns"], 5);
 }
 
-/// Spec: [CLI-343] [CLI-358] [CLI-359]
+/// Spec: [CLI-358] [CLI-359] [CLI-633]
 #[tokio::test]
 async fn a_prompt_waits_for_the_run_that_is_going_if_it_is_told_to() {
     let (service, _standin, script) = Service::scripted(&[]).await;
@@ -159,8 +159,9 @@ async fn a_prompt_waits_for_the_run_that_is_going_if_it_is_told_to() {
     for way in ["harness steer", "harness follow-up", "--wait"] {
         assert!(err.contains(way), "{err}");
     }
-    let (_, out, _) = ran(&home, &[&["cancel", "--run", "999"], &default[..]].concat()).await;
-    assert_eq!(out, "run 999 was not going; run 1 is, and goes on\n");
+    let (code, out, err) = ran(&home, &[&["cancel", "--run", "999"], &default[..]].concat()).await;
+    let told = "harness: there is no run 999; run 1 is going, and continues\n";
+    assert_eq!((code, &*out, &*err), (1, "", told));
     let late = [
         "prompt",
         "--wait",

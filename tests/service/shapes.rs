@@ -157,6 +157,10 @@ async fn what_commands_print_as_json_is_of_the_documented_shapes() {
     orders(&mut held, home, &id).await;
     of_the_service(&mut held, home).await;
 
+    let version = one(home, &["version", "--json"]).await;
+    held.hold(&version, "version");
+    assert_eq!(version["version"], env!("CARGO_PKG_VERSION"));
+
     let stopped = one(home, &["stop", "--json"]).await;
     held.hold(&stopped, "stopped");
     assert_eq!(stopped["stopped"], true);

@@ -74,7 +74,7 @@ async fn an_end_or_a_break_before_message_stop_is_told_apart() {
     let (ended, _) = read(vec![start()], true).await;
     assert_eq!(ended, Err(ModelError::Truncated));
     let reset = PayloadError::Io(io::Error::from(io::ErrorKind::ConnectionReset));
-    let (broken, _) = read(vec![start(), (1, Err(broken(&reset)))], true).await;
+    let (broken, _) = read(vec![start(), (1, Err(broken(&reset, "http://h")))], true).await;
     assert!(matches!(broken, Err(ModelError::Connection { .. })));
     let last = Ok(Bytes::from_static(b"data: {\"type\":\"message_stop\"}"));
     let (whole, _) = read(vec![start(), (1, last)], true).await;

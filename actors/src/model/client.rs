@@ -109,7 +109,7 @@ impl ApiClient {
     /// key it was where it was refused.
     pub(super) fn with_hint_of_key(&self, mut error: ModelError) -> ModelError {
         if let ModelError::Api {
-            status: 401,
+            status: 401 | 403,
             message,
             ..
         } = &mut error

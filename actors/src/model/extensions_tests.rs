@@ -552,8 +552,8 @@ async fn a_key_that_is_refused_is_named_by_where_it_is_from() {
     let keys = keys.with_own_from(Some("api_key from ANTHROPIC_API_KEY".to_owned()));
     let recorder: Arc<Recorder> = Arc::default();
     let body = br#"{"error":{"type":"authentication_error","message":"invalid x-api-key"}}"#;
-    let refused = || Err(ModelError::of_answer(401, body, None));
-    *recorder.replies.lock().unwrap() = [refused(), refused()].into();
+    let refused = |status| Err(ModelError::of_answer(status, body, None));
+    *recorder.replies.lock().unwrap() = [refused(401), refused(403), refused(401)].into();
     let told = async |keys: Option<Arc<dyn KeyResolver>>| {
         let extensions = ModelExtensions {
             transport: Some(Arc::clone(&recorder) as Arc<dyn Transport>),
@@ -563,12 +563,17 @@ async fn a_key_that_is_refused_is_named_by_where_it_is_from() {
         let mut subject = Subject::new(settings("http://127.0.0.1:9"), extensions);
         subject.call(plain("m")).await.unwrap_err().to_string()
     };
-    assert_eq!(
-        told(Some(Arc::new(keys))).await,
-        "authentication_error: invalid x-api-key; the key that was sent is api_key from \
-         ANTHROPIC_API_KEY: `harness config` shows what is set, and `harness restart` takes \
-         another (HTTP 401)"
-    );
+    let keys: Arc<dyn KeyResolver> = Arc::new(keys);
+    for status in [401, 403] {
+        assert_eq!(
+            told(Some(Arc::clone(&keys))).await,
+            format!(
+                "authentication_error: invalid x-api-key; the key that was sent is api_key from \
+                 ANTHROPIC_API_KEY: `harness config` shows what is set, and `harness restart` \
+                 takes another (HTTP {status})"
+            )
+        );
+    }
     assert_eq!(
         told(None).await,
         "authentication_error: invalid x-api-key (HTTP 401)"

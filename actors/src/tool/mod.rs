@@ -58,6 +58,7 @@ pub(crate) use live::Wrote;
 pub use outcome::{StartedJob, ToolOutcome};
 pub use plain_launcher::PlainLauncher;
 pub use plan::{EffectError, PlanFuture, Planned, digest};
+pub use protected::is_protected;
 pub use read::Read;
 #[cfg(test)]
 pub(crate) use registry::tools;

@@ -56,7 +56,8 @@ const NAMED_IN: [&str; 3] = [".cargo/config", ".cargo/config.toml", ".config/fis
 
 /// True if a path below the folder tells other programs what to do. Letters count as the same in both sizes: some file
 /// systems make no difference.
-pub(super) fn is_protected(below: &Path) -> bool {
+#[must_use]
+pub fn is_protected(below: &Path) -> bool {
     let names = lower_names(below);
     let first = names.first().map(String::as_str).unwrap_or_default();
     let is_bare = BARE.iter().any(|bare| covers(bare, first));

@@ -1,5 +1,6 @@
 //! The names of states, outcomes and queues.
 
+use super::time::took_about;
 use crate::{
     Attachment, ChangeAction, CompactionReason, ConversationState, DeltaKind, HeldRule, JobEnd,
     Outcome, Queue, RuleAction, Scope, State, ThinkingLevel, UndoOutcome, UndoneFile, Verdict,
@@ -104,6 +105,18 @@ pub fn verdict(verdict: Verdict) -> &'static str {
         Verdict::Deny => "denied",
         Verdict::Unknown => "answered",
     }
+}
+
+/// How long a job has run, and whether it has written something.
+#[must_use]
+pub fn job_facts(seconds: u64, has_output: bool) -> String {
+    let age = took_about(seconds.saturating_mul(1_000));
+    let output = if has_output {
+        "output"
+    } else {
+        "no output yet"
+    };
+    format!("{age}, {output}")
 }
 
 /// The outcome of an undo for a file.

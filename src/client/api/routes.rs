@@ -197,6 +197,13 @@ pub(crate) fn jobs(conversation: &str) -> Route<JobList> {
     Route::get(path(conversation, "/jobs"))
 }
 
+/// The first byte of the output of a call, if it has written one.
+pub(crate) fn output_start(conversation: &str, call: &str) -> Route<String> {
+    let call = encoded(call);
+    let path = path(conversation, &format!("/calls/{call}/output"));
+    Route::get(path).with("bytes", Some("0-0"))
+}
+
 /// Stops a job.
 pub(crate) fn stop_job(conversation: &str, job: u64, order: &StopJobOrder) -> Route<StopJobAnswer> {
     Route::post(path(conversation, &format!("/jobs/{job}/stop")), order)

@@ -1,7 +1,7 @@
 //! `harness cancel`: cancels the run that is going.
 
 use clap::Args;
-use harness_protocol::{CancelAnswer, CancelOrder, ConversationState, Summary};
+use harness_protocol::{CancelAnswer, CancelOrder, ConversationState, Event, Snapshot, Summary};
 use serde_json::Value;
 
 use crate::client::api::connection::Connection;
@@ -17,9 +17,12 @@ Examples:
   harness cancel -c ID --run 3                 stop run 3, if it still runs
   harness cancel --clear-queue                 and say nothing of what waits";
 
+/// Number of the last events that are searched for the last run.
+const TAIL: usize = 100;
+
 /// The flags of `harness cancel`.
 #[derive(Debug, Args)]
-#[command(after_help = exits(CANCEL_HELP, "done, whether a run was going or not", "failed, or no service runs", None))]
+#[command(after_help = exits(CANCEL_HELP, "done, whether a run was going or not", "failed, there is no such run, or no service runs", None))]
 pub(crate) struct Cancel {
     /// The conversation.
     #[command(flatten)]
@@ -57,9 +60,14 @@ pub(super) async fn run(
     let mut raw = service.ask(&route).await?;
     let answer: CancelAnswer = parsed(raw.clone())?;
     let going = match order.run {
-        Some(_) if !answer.cancelled => {
-            let snapshot = service.ask(&routes::snapshot(&conversation, 1)).await?;
-            going(&snapshot.summary)
+        Some(run) if !answer.cancelled => {
+            let route = routes::snapshot(&conversation, TAIL);
+            let snapshot = service.ask(&route).await?;
+            let going = going(&snapshot.summary);
+            if is_unknown(run, &snapshot) {
+                return Err(CommandError::NoRun { run, going });
+            }
+            going
         }
         _ => None,
     };
@@ -77,6 +85,32 @@ pub(super) async fn run(
         (false, ..) => "no run was going".to_owned(),
     })?;
     Ok(())
+}
+
+/// True if a conversation certainly has no run of that number: they count from 1.
+fn is_unknown(run: u64, snapshot: &Snapshot) -> bool {
+    let events = snapshot.history.events.iter().rev();
+    let last = events
+        .filter_map(|past| run_of(&past.event))
+        .next()
+        .or(snapshot.summary.run_id);
+    match last {
+        _ if run == 0 => true,
+        Some(last) => run > last,
+        // A page without a run may follow others.
+        None => snapshot.history.before.is_none(),
+    }
+}
+
+/// The run that a record of it names.
+fn run_of(event: &Event) -> Option<u64> {
+    match event {
+        Event::User { run_id, .. } => *run_id,
+        Event::RunStarted { run_id, .. }
+        | Event::TurnStarted { run_id, .. }
+        | Event::RunEnded { run_id, .. } => Some(*run_id),
+        _ => None,
+    }
 }
 
 /// The run that is going.
@@ -97,38 +131,87 @@ mod tests {
     use crate::client::ClientCommand;
     use crate::client::testing::{Home, Server, answer, recorded, summary};
 
-    /// Spec: [CLI-343]
+    /// Spec: [CLI-343] [CLI-633]
     #[actix::test]
-    async fn a_cancel_of_another_run_says_which_one_is_going() {
+    async fn a_cancel_of_another_run_says_which_one_is_going_and_fails_if_there_never_was_one() {
         let server = Server::start().await;
         let home = Home::of(&server);
-        let answers = vec![answer(200, &json!({"cancelled": false})); 2];
-        server.on("/v1/conversations/c/cancel", answers);
-        let mut going = summary("c");
-        (going["state"], going["run_id"]) = (json!("running"), json!(7));
-        let snapshot = |summary| {
-            let snapshot = json!({"summary": summary, "state": "idle", "message": "",
-                "settings": {}, "queue": [], "attached": 0, "history": {"events": []},
-                "position": "e-3-0"});
-            answer(200, &snapshot)
+        let started = |run: u64| json!({"type": "run_started", "run_id": run, "timestamp": 1});
+        let ended = |run: u64| {
+            json!({"type": "run_ended", "run_id": run, "outcome": "completed", "message": "",
+                "usage": {"input_tokens": 0, "output_tokens": 0,
+                "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0}, "timestamp": 1})
         };
-        let snapshots = vec![snapshot(going), snapshot(summary("c"))];
-        server.on("/v1/conversations/c", snapshots);
-        for printed in [
-            "run 999 was not going; run 7 is, and goes on\n",
-            "no run was going\n",
+        let other = || json!({"type": "text", "content": "a", "timestamp": 1});
+        let snapshot = |is_going: bool, events: Vec<Value>, before: Option<u64>| {
+            let mut going = summary("c");
+            if is_going {
+                (going["state"], going["run_id"]) = (json!("running"), json!(7));
+            }
+            let events: Vec<Value> = (1..)
+                .zip(events)
+                .map(|(seq, event)| json!({"seq": seq, "id": "e", "event": event}))
+                .collect();
+            let mut history = json!({ "events": events });
+            if let Some(before) = before {
+                history["before"] = json!(before);
+            }
+            json!({"summary": going, "state": "idle", "message": "", "settings": {},
+                "queue": [], "attached": 0, "history": history, "position": "e-3-0"})
+        };
+        for (run, snapshot, printed) in [
+            (
+                "3",
+                snapshot(true, vec![started(7)], None),
+                Ok("run 3 was not going; run 7 is, and goes on\n"),
+            ),
+            (
+                "999",
+                snapshot(true, vec![started(7)], None),
+                Err("there is no run 999; run 7 is going, and continues"),
+            ),
+            (
+                "7",
+                snapshot(false, vec![ended(7), other()], Some(1)),
+                Ok("no run was going\n"),
+            ),
+            (
+                "8",
+                snapshot(false, vec![ended(7), other()], Some(1)),
+                Err("there is no run 8"),
+            ),
+            ("1", snapshot(false, vec![], None), Err("there is no run 1")),
+            // The runs are in older pages.
+            (
+                "1",
+                snapshot(false, vec![other()], Some(1)),
+                Ok("no run was going\n"),
+            ),
+            (
+                "0",
+                snapshot(false, vec![other()], Some(1)),
+                Err("there is no run 0"),
+            ),
         ] {
-            let line = ["harness", "cancel", "-c", "c", "--run", "999"];
+            server.on(
+                "/v1/conversations/c/cancel",
+                vec![answer(200, &json!({"cancelled": false}))],
+            );
+            server.on("/v1/conversations/c", vec![answer(200, &snapshot)]);
+            let line = ["harness", "cancel", "-c", "c", "--run", run];
             let Some(Command::Client(ClientCommand::Cancel(order))) =
                 Cli::try_parse_from(line).unwrap().command
             else {
                 panic!("no cancel");
             };
             let (mut output, record) = recorded();
-            run(&order, &home.service().await, &mut output)
-                .await
-                .unwrap();
-            assert_eq!(record.out(), printed);
+            let ended = super::run(&order, &home.service().await, &mut output).await;
+            let ended = ended.map_err(|error| {
+                assert_eq!(error.exit_code(), 1);
+                error.to_string()
+            });
+            let printed = printed.map(|line| assert_eq!(record.out(), line));
+            assert_eq!(ended, printed.map_err(str::to_owned));
         }
     }
 

@@ -1,6 +1,7 @@
 //! `harness jobs`: shows what runs in the background of a conversation, and stops it.
 
 use clap::{Args, Subcommand};
+use harness_actors::Clock;
 use harness_protocol::{JobList, StopJobAnswer, StopJobOrder, words};
 
 use crate::before_subcommand::WithoutSubcommand;
@@ -8,6 +9,7 @@ use crate::client::api::connection::Connection;
 use crate::client::api::routes;
 use crate::client::commands::common::{Changing, Common};
 use crate::client::error::CommandError;
+use crate::client::fact_lines::{self, NO_JOBS};
 use crate::client::output::Output;
 use crate::exit_codes::exits;
 use crate::visible;
@@ -16,9 +18,6 @@ const JOBS_HELP: &str = "\
 Examples:
   harness jobs                                 what runs in the background
   harness jobs stop 2                          end job 2";
-
-/// How many characters of a command are shown.
-const MAX_SHOWN: usize = 200;
 
 /// The flags of `harness jobs`.
 #[derive(Debug, Args)]
@@ -57,12 +56,27 @@ pub(crate) struct Stop {
 pub(super) async fn run(
     jobs: &Jobs,
     service: &Connection,
+    clock: Clock,
     output: &mut Output,
 ) -> Result<(), CommandError> {
     match &jobs.action {
+        None if jobs.common.json => {
+            let list = (routes::jobs, "jobs");
+            jobs.common
+                .list(list, service, output, |_: JobList| vec![])
+                .await
+        }
         None => {
-            let route = (routes::jobs, "jobs");
-            jobs.common.list(route, service, output, table).await
+            let conversation = jobs.common.which.find(service).await?;
+            let now = clock.unix_seconds();
+            let lines = fact_lines::jobs(&conversation, service, now).await?;
+            if lines.is_empty() {
+                output.line(NO_JOBS)?;
+            }
+            for line in lines {
+                output.line(&line)?;
+            }
+            Ok(())
         }
         Some(JobAction::Stop(Stop { job, changing })) => {
             let Changing { caller, common } = changing;
@@ -72,18 +86,6 @@ pub(super) async fn run(
             common.show(route, service, output, ended).await
         }
     }
-}
-
-/// The jobs that run, one a line.
-fn table(JobList { jobs }: JobList) -> Vec<String> {
-    if jobs.is_empty() {
-        return vec!["nothing runs in the background".to_owned()];
-    }
-    let line = |job: harness_protocol::Job| {
-        let command = visible::short(&job.command, MAX_SHOWN);
-        format!("{} {command}", job.job)
-    };
-    jobs.into_iter().map(line).collect()
 }
 
 fn ended(StopJobAnswer { job, end }: StopJobAnswer) -> Vec<String> {
@@ -99,16 +101,28 @@ mod tests {
     use super::*;
     use crate::cli::{Cli, Command};
     use crate::client::ClientCommand;
-    use crate::client::testing::{Home, Server, answer, recorded};
+    use crate::client::testing::{Home, Server, answer, clock, recorded};
 
-    /// Spec: [CLI-122]
+    /// Spec: [CLI-122] [CLI-637]
     #[actix::test]
     async fn what_runs_is_shown_and_stopped() {
         let server = Server::start().await;
         let home = Home::of(&server);
+        let since = clock().unix_seconds() - 185;
         let jobs = json!({"jobs": [
-            {"job": 2, "call": "a", "command": "cargo watch\n-x test", "since": 1},
+            {"job": 2, "call": "a", "command": "cargo watch\n-x test", "since": since},
+            {"job": 3, "call": "b", "command": "sleep 60", "since": since + 180},
         ]});
+        server.on(
+            "/v1/conversations/default/calls/a/output",
+            vec![answer(200, &json!(1))],
+        );
+        let kept_nothing = json!({"type": "about:blank", "title": "t", "status": 404,
+            "detail": "no output of this call is kept", "request_id": "r"});
+        server.on(
+            "/v1/conversations/default/calls/b/output",
+            vec![answer(404, &kept_nothing)],
+        );
         let listed = answer(200, &jobs);
         let none = answer(200, &json!({"jobs": []}));
         server.on(
@@ -123,8 +137,9 @@ mod tests {
         for (arguments, first_line, printed) in [
             (
                 &["jobs"][..],
-                "GET /v1/conversations/default/jobs HTTP/1.1",
-                "2 cargo watch\\n-x test\n".to_owned(),
+                "GET /v1/conversations/default/calls/b/output?bytes=0-0 HTTP/1.1",
+                "2 cargo watch\\n-x test (3 min 5 s, output)\n3 sleep 60 (5 s, no output yet)\n"
+                    .to_owned(),
             ),
             (
                 &["jobs"],
@@ -149,7 +164,7 @@ mod tests {
                 panic!("{arguments:?}");
             };
             let (mut output, record) = recorded();
-            run(&jobs, &home.service().await, &mut output)
+            run(&jobs, &home.service().await, clock(), &mut output)
                 .await
                 .unwrap();
             assert_eq!(record.out(), printed);

@@ -33,6 +33,7 @@ mod usage;
 pub(super) mod workflow;
 
 use clap::Subcommand;
+use harness_actors::Clock;
 use harness_protocol::Queue;
 use serde_json::Value;
 
@@ -159,7 +160,12 @@ impl ClientCommand {
             Self::Approve(it) => asked(it, approvals::approve, config, output).await,
             Self::Deny(it) => asked(it, approvals::deny, config, output).await,
             Self::Rules(it) => asked(it, rules::run, config, output).await,
-            Self::Jobs(it) => asked(it, jobs::run, config, output).await,
+            Self::Jobs(it) => {
+                let show = async |it: &jobs::Jobs, service: &Connection, output: &mut Output| {
+                    jobs::run(it, service, Clock::system(), output).await
+                };
+                asked(it, show, config, output).await
+            }
             Self::Undo(it) => asked(it, undo::run, config, output).await,
             Self::Settings(it) => asked(it, settings::run, config, output).await,
             Self::Tools(it) => asked(it, tools::run, config, output).await,
@@ -351,7 +357,7 @@ mod tests {
             (&["settings", "set"], ErrorKind::MissingRequiredArgument),
             (&["continue", "more"], ErrorKind::UnknownArgument),
             (
-                &["conversations", "show"],
+                &["conversations", "delete"],
                 ErrorKind::MissingRequiredArgument,
             ),
         ] {

@@ -25,7 +25,7 @@ Examples:
   harness prompt --wait --timeout 10m Then run the tests  behind the run that is going
   harness prompt -- -v means what?
 
-The reply goes to standard output as it arrives, what the tools do to standard error. Ctrl-C
+The reply goes to standard output as it arrives, what the tools do and show to standard error. Ctrl-C
 cancels the run and waits for its end; a second Ctrl-C ends the command at once. A reader that
 leaves, as `| head` does, ends the command and not the run: `harness cancel` does that.";
 
@@ -74,7 +74,7 @@ pub(crate) enum Mode {
     Ask,
     /// Changes of files in the conversation's folder are made without asking
     Edits,
-    /// As edits
+    /// As edits, and commands that the sandbox holds run without asking
     Sandbox,
     /// Only what rules allow, and nothing is asked
     Locked,

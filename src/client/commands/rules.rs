@@ -1,15 +1,16 @@
 //! `harness rules`: what tools may change without asking, what they are asked about, what they may not.
 
 use clap::Args;
-use harness_protocol::{ChangeRules, HeldRule, NewRule, RuleAction, Rules as Held, Scope, words};
+use harness_protocol::{ChangeRules, HeldRule, NewRule, RuleAction, Rules as Held, Scope};
 
 use crate::client::api::connection::Connection;
 use crate::client::api::routes;
 use crate::client::commands::common::{self, Changing};
 use crate::client::error::CommandError;
+use crate::client::fact_lines;
+use crate::client::idle_rules;
 use crate::client::output::Output;
 use crate::exit_codes::exits;
-use crate::visible;
 
 const RULES_HELP: &str = "\
 Examples:
@@ -86,6 +87,13 @@ pub(super) async fn run(
         let route = routes::rules(&conversation);
         return common::list((route, MEMBER), common.json, service, output, lines).await;
     }
+    for remark in rules
+        .allow
+        .iter()
+        .filter_map(|rule| idle_rules::remark(rule))
+    {
+        output.note(&format!("harness: {remark}"));
+    }
     if !rules.remove.is_empty() {
         let held: Held = service.ask(&routes::rules(&conversation)).await?;
         order.remove = rules.removed(&held.rules)?;
@@ -158,15 +166,6 @@ impl Rules {
     }
 }
 
-fn lines(Held { rules }: Held) -> Vec<String> {
-    if rules.is_empty() {
-        return vec!["no rules: the mode decides".to_owned()];
-    }
-    let line = |held: &HeldRule| {
-        let folder = held.workspace.as_ref();
-        let folder = folder.map_or_else(String::new, |folder| format!(" {folder}"));
-        let by = words::by(held.by.as_deref());
-        visible::line(&format!("{}{folder}{by}", words::rule(held)))
-    };
-    rules.iter().map(line).collect()
+fn lines(held: Held) -> Vec<String> {
+    fact_lines::rules(&held)
 }

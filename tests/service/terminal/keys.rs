@@ -128,7 +128,7 @@ async fn page_keys_scroll_and_what_comes_meanwhile_does_not_move_the_view() {
     screen.shows("news.").await;
 }
 
-/// Spec: [TUI-05] [TUI-16] [TUI-18]
+/// Spec: [TUI-05] [TUI-630] [TUI-16] [TUI-18]
 #[tokio::test]
 async fn help_opens_with_f1_and_with_a_question_mark_on_an_empty_input() {
     let (_service, _standin, _script, mut screen) = attached().await;
@@ -137,6 +137,8 @@ async fn help_opens_with_f1_and_with_a_question_mark_on_an_empty_input() {
         screen.shows("Help").await;
         screen.keys("x");
         screen.hides("Help").await;
+        screen.shows("│ x").await;
+        screen.keys("\x15");
         screen.shows("Enter prompt...").await;
     }
     screen.keys("?");

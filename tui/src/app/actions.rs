@@ -22,20 +22,36 @@ impl App {
             match press.code {
                 Key::Down | Key::PageDown if *above < rows => {
                     *above = (*above + HELP_STEP).min(rows);
+                    return;
                 }
-                Key::Up | Key::PageUp if *above > 0 => *above = above.saturating_sub(HELP_STEP),
-                _ => self.overlay = None,
+                Key::Up | Key::PageUp if *above > 0 => {
+                    *above = above.saturating_sub(HELP_STEP);
+                    return;
+                }
+                _ => {}
             }
-            return;
         }
-        if matches!(self.overlay, Some(Overlay::Facts(_))) {
+        if matches!(self.overlay, Some(Overlay::Help { .. } | Overlay::Facts(_))) {
             self.overlay = None;
-            return;
+            if self.only_closes(press) {
+                return;
+            }
         }
         match self.action(press) {
             Some(action) => self.act(action),
             None => self.type_in(press),
         }
+    }
+
+    /// True if a key that has closed the help or a box of facts does nothing else: it may have been pressed to close
+    /// it, and would send, leave, cancel, take back, open the help again, or answer an approval.
+    fn only_closes(&self, press: &KeyPress) -> bool {
+        self.answers()
+            || matches!(press.code, Key::Escape | Key::Enter | Key::Tab)
+            || matches!(
+                self.action(press),
+                Some(Action::Interrupt | Action::Leave | Action::TakeBack | Action::Help)
+            )
     }
 
     /// The places in which a key counts as pressed, the first that binds it wins.

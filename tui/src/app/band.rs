@@ -14,7 +14,7 @@ use crate::asked::{Shown, head, subject};
 use crate::keys::{Action, Place};
 use crate::layout::{Block, Piece, Row};
 use crate::link::Order;
-use crate::text::{self, Hidden, break_anywhere, one_line, sanitize, someone};
+use crate::text::{self, ANOTHER_CLIENT, Hidden, break_anywhere, one_line, sanitize, someone};
 use crate::theme::{Look, Token};
 
 /// Minimum time that a band must be on the screen before a key is for it.
@@ -461,7 +461,7 @@ impl App {
             Event::ApprovalAnswered { id, answer, by, .. }
                 if open == Some(*id) && by.as_deref() != Some(self.name()) =>
             {
-                let who = by.as_deref().map_or("somebody".to_owned(), someone);
+                let who = by.as_deref().map_or(ANOTHER_CLIENT.to_owned(), someone);
                 self.say(format!("{who} {} it", words::verdict(*answer)));
             }
             Event::ApprovalWithdrawn { id, reason, .. } if open == Some(*id) => {

@@ -6,7 +6,7 @@ use super::prompts::Sent;
 use super::{App, Overlay};
 use crate::conversation::{Author, Waits};
 use crate::link::Order;
-use crate::text::someone;
+use crate::text::{ANOTHER_CLIENT, someone};
 
 /// A message that the client takes off a queue, so that the operator can rewrite it.
 #[derive(Debug)]
@@ -60,7 +60,7 @@ impl App {
         }
         let is_own = |waits: &&Waits| waits.by == Author::You && items.contains(&waits.item);
         let own = self.conversation.waiting().iter().filter(is_own).count();
-        let who = by.as_deref().map_or("somebody".to_owned(), someone);
+        let who = by.as_deref().map_or(ANOTHER_CLIENT.to_owned(), someone);
         match own {
             0 => {}
             1 => self.say(format!("{who} withdrew your message; it is in the history")),

@@ -712,7 +712,8 @@ fn nobody_speaks_in_anothers_name() {
         by(None),
     ];
     let words = "a\n\n  agent: b";
-    let expected = ["ana", "somebody", "somebody", "somebody"].map(|who| format!("{who}: {words}"));
+    let expected = ["ana", "another client", "another client", "another client"]
+        .map(|who| format!("{who}: {words}"));
     assert_eq!(play(&mut machine, events.map(event)), expected);
 }
 

@@ -4,15 +4,16 @@
 //! Invariant: the output has no control character but line ends, whatever the texts of people and models contain.
 
 mod approvals;
+mod call_output;
 mod command;
 mod lines;
 mod machine;
 mod news;
 mod run;
-mod shows;
 mod transcript;
 mod typed;
 
+pub use call_output::CallOutput;
 pub(crate) use machine::Options;
 pub(crate) use run::run;
 pub(crate) use typed::typed;

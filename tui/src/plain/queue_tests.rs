@@ -117,7 +117,7 @@ fn what_comes_when_the_run_is_over_says_how_it_is_said() {
     assert_eq!(machine.own, Some(4));
 }
 
-/// Spec: [PLAIN-04] [PLAIN-10] [TUI-89]
+/// Spec: [PLAIN-04] [PLAIN-10] [TUI-89] [TUI-637]
 #[test]
 fn queues_settings_and_summaries_are_lines() {
     let mut machine = looking_on();
@@ -137,7 +137,7 @@ fn queues_settings_and_summaries_are_lines() {
     let shown = play(&mut machine, events.into_iter().map(told));
     let expected = [
         "status: ben will say when the run is over: ab",
-        "status: somebody withdrew: ab",
+        "status: another client withdrew: ab",
         "status: settings changed by ben: model: m · thinking: low",
         "status: settings changed: as the service has them",
         "status: reply left out: the model is not told of it",

@@ -5,10 +5,10 @@ use std::collections::{HashMap, HashSet};
 use harness_protocol::words::{self, CallEnd, Words};
 use harness_protocol::{Approval, Event, Family, Queue, State};
 
-use super::shows::Shows;
+use super::call_output::CallOutput;
 use crate::asked::subject_lines;
 use crate::part_view::shown_result;
-use crate::text::{Hidden, one_line, sanitize};
+use crate::text::{ANOTHER_CLIENT, Hidden, one_line, sanitize};
 
 /// Maximum number of lines of a tool's result that are shown.
 const MAX_LINES: usize = 100;
@@ -21,7 +21,7 @@ pub(super) struct Transcript {
     /// The calls that have no result.
     calls: HashMap<String, Call>,
     /// The output of the running calls.
-    shows: Shows,
+    output: CallOutput,
     /// The last status that was said.
     status: String,
     /// The messages that wait: their names, their keys and their first lines.
@@ -143,7 +143,7 @@ impl Transcript {
             }
             Event::ToolOutput { id, offset, text } => {
                 let call = self.calls.get(id)?;
-                self.shows.take(id, &call.name, *offset, text)
+                self.output.take(id, &call.name, *offset, text)
             }
             Event::ToolResult {
                 id,
@@ -153,7 +153,7 @@ impl Transcript {
                 extent,
                 ..
             } => {
-                self.shows.end(id);
+                self.output.end(id);
                 let call = self.calls.remove(id);
                 let name = call.as_ref().map_or("", |call| call.name.as_str());
                 let shown = shown_result(result);
@@ -216,7 +216,7 @@ impl Transcript {
             | Event::ProposalDecided { .. } => None,
             Event::CallsSkipped { .. } => {
                 self.calls.clear();
-                self.shows.clear();
+                self.output.clear();
                 self.told(event)
             }
             Event::Status { state, message, .. } => match (state, one_line(message)) {
@@ -236,7 +236,7 @@ impl Transcript {
                 duration_ms,
                 ..
             } => {
-                self.shows.clear();
+                self.output.clear();
                 let facts = match words::run_facts(*duration_ms, run_usage) {
                     facts if facts.is_empty() => facts,
                     facts => format!(" ({facts})"),
@@ -281,7 +281,7 @@ impl Transcript {
             _ if is_own => "you".to_owned(),
             // A client cannot use the names of this transcript's speakers.
             Some(name) if !matches!(name.as_str(), "you" | "agent" | "") => name,
-            _ => "somebody".to_owned(),
+            _ => ANOTHER_CLIENT.to_owned(),
         }
     }
 

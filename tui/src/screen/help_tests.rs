@@ -79,33 +79,50 @@ fn the_help_begins_with_a_card_that_fits_a_small_screen() {
     }
 }
 
-/// Spec: [TUI-05]
+/// Spec: [TUI-05] [TUI-630]
 #[test]
-fn any_key_closes_the_help_and_does_nothing_else() {
-    let mut pressed: Vec<KeyPress> = ('a'..='z')
-        .map(|c| KeyPress::plain(Key::Char(c)).control())
-        .collect();
-    pressed.extend(
-        [
-            Key::Char('x'),
-            Key::Char('?'),
-            Key::Enter,
-            Key::Tab,
-            Key::Escape,
-            Key::Backspace,
-            Key::Home,
-            Key::Function(1),
-            Key::Function(2),
-        ]
-        .map(KeyPress::plain),
-    );
-    for pressed in pressed {
-        let mut app = attached(&running());
-        write(&mut app, "draft");
-        key(&mut app, Key::Function(1));
-        assert_eq!(press(&mut app, pressed), [], "{pressed:?}");
-        assert!(app.overlay.is_none() && app.toast.is_none(), "{pressed:?}");
-        assert_eq!(app.composer.text(), "draft", "{pressed:?}");
+fn keys_that_close_the_help_are_handled_unless_they_may_have_been_meant_to_close_it() {
+    for open in ["help", "facts"] {
+        let opened = |written: &str| {
+            let mut app = attached(&running());
+            write(&mut app, written);
+            app.overlay = Some(match open {
+                "help" => Overlay::Help { above: 0 },
+                _ => Overlay::Facts(vec!["fact".to_owned()]),
+            });
+            app
+        };
+        for pressed in [
+            KeyPress::plain(Key::Enter),
+            KeyPress::plain(Key::Tab),
+            KeyPress::plain(Key::Escape),
+            KeyPress::plain(Key::Function(1)),
+            KeyPress::plain(Key::Char('c')).control(),
+        ] {
+            let mut app = opened("draft");
+            assert_eq!(press(&mut app, pressed), [], "{pressed:?}");
+            assert!(app.overlay.is_none() && app.toast.is_none(), "{pressed:?}");
+            assert_eq!(app.composer.text(), "draft", "{pressed:?}");
+        }
+        for pressed in [
+            KeyPress::plain(Key::Char('?')),
+            KeyPress::plain(Key::Backspace),
+            KeyPress::plain(Key::Char('d')).control(),
+        ] {
+            let mut app = opened("");
+            assert_eq!(press(&mut app, pressed), [], "{pressed:?}");
+            assert!(app.overlay.is_none() && app.toast.is_none(), "{pressed:?}");
+        }
+        // Every other key does what it does without the box.
+        let mut app = opened("");
+        for letter in "hello".chars() {
+            key(&mut app, Key::Char(letter));
+        }
+        assert!(app.overlay.is_none());
+        assert_eq!(app.composer.text(), "hello");
+        let mut app = opened("draft");
+        key(&mut app, Key::Backspace);
+        assert_eq!(app.composer.text(), "draf");
     }
     // Where it fits, the arrows close it too.
     let mut app = attached(&[]);

@@ -12,6 +12,8 @@ pub use path::below_home;
 pub(crate) use address::{address, addresses};
 pub(crate) use pasted::pasted_paths;
 pub(crate) use path::{end_of, shown_path};
-pub(crate) use sanitize::{Hidden, is_special, one_line, sanitize, someone, without_sequences};
+pub(crate) use sanitize::{
+    ANOTHER_CLIENT, Hidden, is_special, one_line, sanitize, someone, without_sequences,
+};
 pub(crate) use width::{graphemes_with_width, take_width, width};
 pub(crate) use wrap::{break_anywhere, broken, wrap};

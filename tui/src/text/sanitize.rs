@@ -61,6 +61,9 @@ pub(crate) fn without_sequences(text: &str) -> Cow<'_, str> {
     }
 }
 
+/// The words for a client that gave no name.
+pub(crate) const ANOTHER_CLIENT: &str = "another client";
+
 /// The name of another client; only this client is called `you`.
 pub(crate) fn someone(name: &str) -> String {
     let name = one_line(name);

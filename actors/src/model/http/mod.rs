@@ -3,6 +3,7 @@
 mod connector;
 
 use std::error::Error as _;
+use std::fmt::Display;
 use std::io::{self, ErrorKind};
 use std::time::Duration;
 
@@ -89,8 +90,9 @@ impl Http {
             .ok_or_else(|| AttemptError::before_stream(ModelError::NoAnswer { limit }))?
             .map_err(|error| AttemptError::unsent(&error, access.settings))?;
         let answer = expect_stream(head, clock, access.redaction).await?;
+        let server = server(&access.settings.base_url);
         Ok(answer
-            .map(|chunk| chunk.map_err(|error| broken(&error)))
+            .map(move |chunk| chunk.map_err(|error| broken(&error, &server)))
             .boxed_local())
     }
 
@@ -113,9 +115,7 @@ impl Http {
             });
         }
         let body = answer.body().limit(MAX_DOCUMENT_BYTES).await;
-        let body = body.map_err(|error| ModelError::Connection {
-            reason: error.to_string(),
-        })?;
+        let body = body.map_err(|error| no_way(&error, &server(&access.settings.base_url)))?;
         Ok(body.to_vec())
     }
 }
@@ -142,13 +142,30 @@ impl AttemptError {
 }
 
 /// The error for a break inside an answer.
-pub(super) fn broken(error: &PayloadError) -> ModelError {
-    let reason = if let PayloadError::Incomplete(Some(cause)) = error {
-        cause.to_string()
+pub(super) fn broken(error: &PayloadError, server: &str) -> ModelError {
+    if let PayloadError::Incomplete(Some(cause)) = error {
+        no_way(cause, server)
     } else {
-        error.to_string()
-    };
-    ModelError::Connection { reason }
+        no_way(error, server)
+    }
+}
+
+/// The error for a connection to a server that failed.
+fn no_way(reason: &impl Display, server: &str) -> ModelError {
+    ModelError::Connection {
+        reason: format!("{reason} ({server})"),
+    }
+}
+
+/// The URL of the API without the parts of it that often are secrets: its user, its query and its fragment.
+fn server(base_url: &str) -> String {
+    let end = base_url.find(['?', '#']).unwrap_or(base_url.len());
+    let url = &base_url[..end];
+    match (url.split_once("://"), url.rsplit_once('@')) {
+        (Some((scheme, _)), Some((_, host))) => format!("{scheme}://…@{host}"),
+        (None, Some((_, host))) => format!("…@{host}"),
+        (_, None) => url.to_owned(),
+    }
 }
 
 /// Passes an answer that is an event stream, and turns any other into its error.
@@ -304,5 +321,28 @@ fn unsent(error: &SendRequestError, settings: &ModelSettings) -> ModelError {
     } else {
         error.to_string()
     };
-    ModelError::Connection { reason }
+    no_way(&reason, &server(&settings.base_url))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Spec: [MODEL-635]
+    #[test]
+    fn a_server_is_named_without_what_may_be_secret_in_its_url() {
+        for (url, named) in [
+            ("https://api.anthropic.com", "https://api.anthropic.com"),
+            ("http://127.0.0.1:8080/a", "http://127.0.0.1:8080/a"),
+            ("https://me:pa/ss@host/a", "https://…@host/a"),
+            ("https://host/a?key=secret", "https://host/a"),
+            ("https://me:x@host#secret", "https://…@host"),
+            ("me:x@host", "…@host"),
+        ] {
+            assert_eq!(server(url), named);
+            let error = no_way(&"refused", &server(url));
+            let told = format!("connection failed: refused ({named})");
+            assert_eq!(error.to_string(), told);
+        }
+    }
 }

@@ -94,6 +94,14 @@ impl Jobs {
         running.map(|entry| entry.job.clone()).collect()
     }
 
+    /// Number of jobs that run, in all conversations.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        let held = self.lock();
+        let running = held.entries.iter().filter(|entry| entry.is_running());
+        running.count()
+    }
+
     /// Returns the ends of the given jobs of a conversation that have ended. The caller puts the ends on record; until
     /// then the jobs are kept.
     #[must_use]

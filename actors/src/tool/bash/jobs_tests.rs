@@ -225,9 +225,11 @@ async fn b11_the_jobs_of_a_conversation_that_is_gone_are_forgotten() {
     pause();
     let jobs = Jobs::default();
     let (ana, ben) = (begin(&jobs, "ana"), begin(&jobs, "ben"));
+    assert_eq!(jobs.count(), 2);
     let gone = conversation("ana");
     let ends = async { ana.running.end(&exit(0)) };
     tokio::join!(jobs.remove(&gone), ends);
+    assert_eq!(jobs.count(), 1);
     assert!(jobs.known(&gone).is_empty() && jobs.lock().news.is_empty());
     assert_eq!(numbers(&jobs, "ben"), [1]);
     ben.running.end(&exit(0));

@@ -33,6 +33,7 @@ const CONVERSATIONS_HELP: &str = "\
 Examples:
   harness conversations                        list them, the last active first
   id=$(harness conversations new --title Ideas)
+  harness conversations show                   the last one of this folder
   harness conversations show \"$id\"
   harness conversations fork \"$id\" --at 12     a copy of its first 12 records
   harness conversations export \"$id\" --format markdown > ideas.md";

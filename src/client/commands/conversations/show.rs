@@ -12,7 +12,7 @@ use crate::client::commands::conversations::list::ago;
 use crate::client::commands::queue::waiting;
 use crate::client::error::CommandError;
 use crate::client::event_line::event_line;
-use crate::client::named;
+use crate::client::folder;
 use crate::client::output::Output;
 use crate::visible;
 
@@ -22,9 +22,10 @@ const TAIL: usize = 20;
 /// The flags of `harness conversations show`.
 #[derive(Debug, Args)]
 pub(crate) struct Show {
-    /// The conversation, by its id or title or the beginning of one
+    /// The conversation, by its id or title or the beginning of one; the last one of this folder if
+    /// left out, or a new one if it has none
     #[arg(value_name = "ID", value_parser = NonEmptyStringValueParser::new())]
-    pub(super) id: String,
+    pub(super) id: Option<String>,
     /// Print the snapshot as JSON
     #[arg(long)]
     pub(super) json: bool,
@@ -40,7 +41,8 @@ pub(crate) async fn run(
     clock: Clock,
     output: &mut Output,
 ) -> Result<(), CommandError> {
-    let route = routes::snapshot(&named::conversation(&show.id, service).await?, TAIL);
+    let conversation = folder::conversation(show.id.as_deref(), service).await?;
+    let route = routes::snapshot(&conversation, TAIL);
     let lines = |snapshot| lines(&snapshot, clock.unix_seconds());
     common::show(route, show.json, service, output, lines).await
 }
@@ -169,7 +171,7 @@ mod tests {
         let connection = Connection::new(server.named(), None);
         let (mut output, record) = recorded();
         let show = Show {
-            id: "c-2".to_owned(),
+            id: Some("c-2".to_owned()),
             json,
         };
         run(&show, &connection, clock(), &mut output).await.unwrap();
@@ -206,5 +208,23 @@ mod tests {
     async fn the_snapshot_as_json_is_what_the_service_sent() {
         let shown: Value = serde_json::from_str(&show(true).await).unwrap();
         assert_eq!(shown, snapshot());
+    }
+
+    /// Spec: [CLI-634]
+    #[actix::test]
+    async fn without_a_name_it_is_the_conversation_that_other_commands_mean() {
+        let server = Server::start().await;
+        let default = "/v1/conversations/default";
+        server.on(default, vec![answer(200, &snapshot())]);
+        let connection = Connection::new(server.named(), None);
+        let (mut output, record) = recorded();
+        let show = Show {
+            id: None,
+            json: false,
+        };
+        run(&show, &connection, clock(), &mut output).await.unwrap();
+        assert!(record.out().starts_with("id        c-2\n"));
+        let request = server.requests().pop().unwrap();
+        assert!(request.starts_with(&format!("GET {default}?")), "{request}");
     }
 }

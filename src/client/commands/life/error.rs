@@ -6,6 +6,7 @@ use std::time::Duration;
 use derive_more::{Display, Error};
 use nix::errno::Errno;
 
+use crate::client::commands::life::work::StoppedWork;
 use crate::lock;
 
 /// Why a service was not stopped.
@@ -40,11 +41,11 @@ pub(crate) enum StopError {
         /// The state folder.
         home: String,
     },
-    /// Runs are going.
-    #[display("{runs} going; nothing was stopped: wait for the end, or `harness stop --force`")]
+    /// Runs are going, or jobs run.
+    #[display("{work}; nothing was stopped: wait for the end, or `harness stop --force`")]
     Busy {
-        /// How many, in words.
-        runs: String,
+        /// The runs and jobs.
+        work: StoppedWork,
     },
     /// Much happened while somebody was asked, or runs were waited for.
     #[display("process {pid} is not the service any more; nothing was stopped: try again")]

@@ -10,6 +10,7 @@ pub(super) mod restart;
 pub(super) mod status;
 mod status_text;
 pub(super) mod stop;
+mod work;
 
 use crate::client::commands::life::look::{Found, Look};
 use crate::client::output::Output;

@@ -12,6 +12,7 @@ use crate::client::background;
 use crate::client::commands::life::error::RestartError;
 use crate::client::commands::life::look::{Found, Look};
 use crate::client::commands::life::stop::{self, Insistence, Waits};
+use crate::client::commands::life::work;
 use crate::client::error::CommandError;
 use crate::client::interrupts::Interrupts;
 use crate::client::output::Output;
@@ -126,7 +127,7 @@ async fn until_idle(config: &ClientConfig, output: &mut Output) -> Result<(), Co
             match runs {
                 Some(0) => return,
                 Some(runs) if !std::mem::replace(&mut is_told, true) => {
-                    let runs = stop::runs(runs);
+                    let runs = work::runs(runs);
                     output.note(&format!(
                         "harness: {runs} going; the restart waits for the end (`harness restart --now` does not)"
                     ));

@@ -16,6 +16,7 @@ use tokio::time::{Instant, sleep};
 use crate::client::api::discovery;
 use crate::client::commands::life::error::StopError;
 use crate::client::commands::life::look::Look;
+use crate::client::commands::life::work::StoppedWork;
 use crate::client::error::CommandError;
 use crate::client::output::Output;
 use crate::client::question;
@@ -26,15 +27,16 @@ use clap::Args;
 
 const STOP_HELP: &str = "\
 Examples:
-  harness stop                                 end the service, when no run is going
+  harness stop                                 end the service, when no run is going and no job runs
   harness stop --force                         end it in any case
 
-A run that is going is recorded as ended by the stop; `harness continue` goes on with it later.
+A run that is going is recorded as ended by the stop; `harness continue` goes on with it later. Jobs
+in the background end with the service.
 Attached clients wait until a service runs again.";
 
 /// The flags of `harness stop`.
 #[derive(Debug, Args)]
-#[command(after_help = exits(STOP_HELP, "stopped, or none ran", "it goes on: runs are going, or it could not be stopped", None))]
+#[command(after_help = exits(STOP_HELP, "stopped, or none ran", "it goes on: runs are going, jobs run, or it could not be stopped", None))]
 pub(crate) struct Stop {
     /// Do not ask, and kill the service if it does not stop
     #[arg(long)]
@@ -91,14 +93,14 @@ pub(crate) async fn run(
     };
     if !order.force {
         match Look::at(config).await.found.info() {
-            Some(info) if info.runs > 0 => {
-                let runs = runs(info.runs);
-                if !is_confirmed(&runs) {
-                    return Err(StopError::Busy { runs }.into());
+            Some(info) => {
+                if let Some(work) = StoppedWork::from_info(info) {
+                    if !question::is_confirmed(&work.question()) {
+                        return Err(StopError::Busy { work }.into());
+                    }
+                    is_still(config, pid, waits).await?;
                 }
-                is_still(config, pid, waits).await?;
             }
-            Some(_) => {}
             None => output.note(
                 "harness: the service does not say whether runs are going; one that is ends as interrupted, and `harness continue` goes on with it",
             ),
@@ -252,21 +254,6 @@ fn signal(pid: u32, signal: Signal) -> Result<(), StopError> {
         Ok(()) | Err(Errno::ESRCH) => Ok(()),
         Err(reason) => Err(failed(reason)),
     }
-}
-
-/// So many runs, and what they are doing.
-pub(crate) fn runs(count: usize) -> String {
-    match count {
-        1 => "1 run is".to_owned(),
-        count => format!("{count} runs are"),
-    }
-}
-
-/// Asks on the terminal, if there is one.
-fn is_confirmed(runs: &str) -> bool {
-    question::is_confirmed(&format!(
-        "{runs} going, and would be interrupted. Stop the service?"
-    ))
 }
 
 #[cfg(test)]

@@ -108,12 +108,3 @@ async fn what_does_not_stop_is_said_and_killed_only_by_force() {
     assert!(record.err().contains("is killed"), "{}", record.err());
     child.wait().unwrap();
 }
-
-/// Spec: [CLI-95]
-#[test]
-fn runs_are_counted_in_words() {
-    assert_eq!((runs(1), runs(2)), ("1 run is".into(), "2 runs are".into()));
-    let refused = StopError::Busy { runs: runs(2) };
-    let said = "2 runs are going; nothing was stopped: wait for the end, or `harness stop --force`";
-    assert_eq!(refused.to_string(), said);
-}

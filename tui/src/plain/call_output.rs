@@ -7,9 +7,9 @@ use crate::output::OutputLines;
 /// Maximum number of lines of a call that are shown before its result is there.
 const MAX_LINES: usize = 100;
 
-/// The output of the running calls.
+/// The output of the running calls, in lines that a client without a screen prints.
 #[derive(Debug, Default)]
-pub(super) struct Shows(HashMap<String, Shown>);
+pub struct CallOutput(HashMap<String, Shown>);
 
 #[derive(Debug, Default)]
 struct Shown {
@@ -17,16 +17,10 @@ struct Shown {
     count: usize,
 }
 
-impl Shows {
-    /// The lines that a piece finishes, each after the name of the tool. When there are too many, one line reports that
-    /// and none follows.
-    pub(super) fn take(
-        &mut self,
-        call_id: &str,
-        name: &str,
-        offset: u64,
-        piece: &str,
-    ) -> Option<String> {
+impl CallOutput {
+    /// Takes a piece and returns the lines that it finishes, each after the name of the tool. When there are too many,
+    /// one line says so and none follows.
+    pub fn take(&mut self, call_id: &str, name: &str, offset: u64, piece: &str) -> Option<String> {
         let shown = match self.0.get_mut(call_id) {
             Some(shown) => shown,
             None => self.0.entry(call_id.to_owned()).or_default(),
@@ -43,8 +37,8 @@ impl Shows {
         (!said.is_empty()).then(|| said.join("\n"))
     }
 
-    /// Ends a call: the rest of an unfinished line is in its result.
-    pub(super) fn end(&mut self, call_id: &str) {
+    /// Forgets a call that has ended. Its last text, if it is not a whole line, is in its result.
+    pub fn end(&mut self, call_id: &str) {
         self.0.remove(call_id);
     }
 
@@ -65,8 +59,8 @@ mod tests {
     /// Spec: [TUI-104]
     #[test]
     fn lines_are_said_when_they_are_whole_and_no_more_than_a_hundred() {
-        let mut shows = Shows::default();
-        let mut take = |offset, piece: &str| shows.take("t", "bash", offset, piece);
+        let mut output = CallOutput::default();
+        let mut take = |offset, piece: &str| output.take("t", "bash", offset, piece);
         assert_eq!(take(0, "one\ntw"), Some("output bash: one".to_owned()));
         assert_eq!(take(6, " 1%\r 2%"), None);
         let said = "output bash:  3%\noutput bash: … 86 bytes not shown\noutput bash: x";
@@ -82,12 +76,12 @@ mod tests {
         );
         assert_eq!(take(2605, "line\n"), None);
         assert_eq!(
-            shows.take("u", "bash", 0, "a\n"),
+            output.take("u", "bash", 0, "a\n"),
             Some("output bash: a".to_owned())
         );
-        shows.end("t");
+        output.end("t");
         assert_eq!(
-            shows.take("t", "bash", 0, "b\n"),
+            output.take("t", "bash", 0, "b\n"),
             Some("output bash: b".to_owned())
         );
     }
