@@ -166,6 +166,10 @@ impl Rules {
     }
 }
 
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "lists are given to their lines whole"
+)]
 fn lines(held: Held) -> Vec<String> {
     fact_lines::rules(&held)
 }
