@@ -126,7 +126,7 @@ mod tests {
     #[test]
     fn a_key_goes_through_the_modes_from_the_one_that_was_ordered_last() {
         let mut app = attached(&[]);
-        let mut next = |app: &mut App| {
+        let next = |app: &mut App| {
             let effects = press(app, KeyPress::plain(Key::Tab).shift());
             ordered(&effects)
         };

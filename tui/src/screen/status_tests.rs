@@ -3,11 +3,10 @@ use serde_json::json;
 
 use super::picture::rows;
 use super::*;
+use crate::app::Msg;
 use crate::app::testing::*;
-use crate::app::{Msg, Overlay};
 use crate::conversation::testing::{event, status};
 use crate::link::News;
-use crate::terminal::Key;
 use crate::text::width;
 
 fn resize(app: &mut App, width: u16, height: u16) {
