@@ -18,7 +18,7 @@ async fn f01_an_edit_of_a_file_of_any_bytes_changes_nothing_else() {
     assert!(!is_error, "{told}");
     assert_eq!(
         here.read("f"),
-        b"\xef\xbb\xbfcaf\xe9\r\n1\r\n1\ntwo\r\n\xff\xc3"
+        b"\xef\xbb\xbfcaf\xe9\r\n1\n1\ntwo\r\n\xff\xc3"
     );
     assert_eq!(here.standin.violations(), [""; 0]);
 }

@@ -39,7 +39,7 @@ mod whole_file;
 pub use app::{App, Effect, Missing, Msg, Start};
 pub use board::{BoardNews, BoardOrder, PauseAt, WorkflowOrder};
 pub use highlight::{Answer, Request};
-pub use link::{Change, News, Offer, OfferKind, Order, PromptFile, Recipe, View};
+pub use link::{Change, FactKind, News, Offer, OfferKind, Order, PromptFile, Recipe, View};
 pub use plain::CallOutput;
 pub use prompt_history::PromptHistory;
 pub use runtime::{Options, RunError, run, takes_screen};

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use harness_protocol::{
-    AnswerOrder, AnyOrder, CompactAnswer, Event, FoundFiles, History, Queue, SettingsAnswer,
-    Snapshot, Summary, ThinkingLevel, UndoneFile, UsageAnswer,
+    AnswerOrder, AnyOrder, ApprovalMode, CompactAnswer, Event, FoundFiles, History, Queue,
+    SettingsAnswer, Snapshot, Summary, ThinkingLevel, UndoneFile, UsageAnswer,
 };
 
 use crate::board::{BoardNews, BoardOrder};
@@ -101,6 +101,13 @@ pub enum Order {
     Usage {
         /// The conversation.
         conversation: String,
+    },
+    /// Facts about a conversation as lines; answered with [`News::Facts`].
+    Facts {
+        /// The conversation.
+        conversation: String,
+        /// The kind.
+        kind: FactKind,
     },
     /// Set something in a conversation; answered with [`News::SettingsChanged`].
     Change {
@@ -240,8 +247,19 @@ pub enum Change {
     Model(Option<String>),
     /// The thinking level.
     Thinking(Option<ThinkingLevel>),
+    /// The mode: how much of what tools change is asked before.
+    Mode(Option<ApprovalMode>),
     /// The body of an order, whose name the service knows.
     Order(AnyOrder),
+}
+
+/// The kinds of facts that the service tells about a conversation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FactKind {
+    /// The jobs in the background.
+    Jobs,
+    /// The rules of what tools may change.
+    Rules,
 }
 
 /// A view of what is set in a conversation.
@@ -385,6 +403,13 @@ pub enum News {
         conversation: String,
         /// The counts.
         answer: Box<UsageAnswer>,
+    },
+    /// Facts about a conversation.
+    Facts {
+        /// The conversation.
+        conversation: String,
+        /// One a line.
+        lines: Vec<String>,
     },
     /// Something was set. The events tell all clients what.
     SettingsChanged {

@@ -1,5 +1,7 @@
 //! The service that the client is attached to, and its description for the operator.
 
+use harness_protocol::ApprovalMode;
+
 use crate::text::one_line;
 
 /// This program's version.
@@ -20,6 +22,8 @@ pub struct Service {
     pub host: Option<String>,
     /// The model of a conversation that sets none.
     pub model: String,
+    /// The mode of a conversation that sets none.
+    pub mode: Option<ApprovalMode>,
     /// Its process.
     pub pid: u32,
     /// The address that it listens on.
@@ -154,6 +158,7 @@ pub(crate) mod testing {
             is_demo: false,
             host: Some("api.anthropic.com".to_owned()),
             model: "claude-x".to_owned(),
+            mode: None,
             pid: 4242,
             address: "127.0.0.1:8421".to_owned(),
             sandbox: "none".to_owned(),

@@ -116,7 +116,7 @@ pub(super) async fn change(contact: Rc<Contact>, conversation: String, change: C
     let changed = async {
         let model = match &change {
             Change::Model(model) => model.clone(),
-            Change::Thinking(_) | Change::Order(_) => None,
+            Change::Thinking(_) | Change::Mode(_) | Change::Order(_) => None,
         };
         let route = route(&conversation, change, contact.by())?;
         contact.ask(&route).await?;
@@ -154,6 +154,7 @@ fn route(
     let (name, value) = match change {
         Change::Model(model) => ("model", serde_json::to_value(model)),
         Change::Thinking(level) => ("thinking", serde_json::to_value(level)),
+        Change::Mode(mode) => ("mode", serde_json::to_value(mode)),
         Change::Order(mut order) => {
             order.body["by"] = by.into();
             return Ok(routes::give(conversation, &order));

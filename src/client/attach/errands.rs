@@ -3,10 +3,11 @@
 use std::fmt::Display;
 use std::rc::Rc;
 
+use harness_actors::Clock;
 use harness_protocol::{
     CancelAnswer, CancelOrder, ChangeConversation, Deleted, ForkOrder, History,
 };
-use harness_tui::News;
+use harness_tui::{FactKind, News};
 use serde_json::Map;
 
 use crate::client::api::discovery;
@@ -15,6 +16,7 @@ use crate::client::api::reading::read;
 use crate::client::api::routes;
 use crate::client::attach::contact::Contact;
 use crate::client::error::CommandError;
+use crate::client::fact_lines::{self, NO_JOBS};
 use crate::client::folder;
 
 /// Number of events on a page of the past.
@@ -68,6 +70,36 @@ pub(super) async fn whole(contact: Rc<Contact>, conversation: String, seq: u64) 
         })
     };
     tell(&contact, event.await).await;
+}
+
+/// Gets facts about a conversation.
+pub(super) async fn facts(contact: Rc<Contact>, conversation: String, kind: FactKind) {
+    let lines = async {
+        let service = discovery::find(&contact.config).await?;
+        Ok::<_, ApiError>(match kind {
+            FactKind::Jobs => {
+                let now = Clock::system().unix_seconds();
+                let mut lines = fact_lines::jobs(&conversation, &service, now).await?;
+                lines.push(if lines.is_empty() {
+                    NO_JOBS.to_owned()
+                } else {
+                    "harness jobs stop N ends one".to_owned()
+                });
+                lines
+            }
+            FactKind::Rules => {
+                let held = service.ask(&routes::rules(&conversation)).await?;
+                let mut lines = fact_lines::rules(&held);
+                lines.push("harness rules --help says how they are changed".to_owned());
+                lines
+            }
+        })
+    };
+    let news = lines.await.map(|lines| News::Facts {
+        conversation,
+        lines,
+    });
+    tell(&contact, news).await;
 }
 
 /// Cancels a run.

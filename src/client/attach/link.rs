@@ -187,6 +187,10 @@ impl Link {
                 let errand = changes::usage(contact, conversation);
                 self.lanes.add(Lane::Settings, errand);
             }
+            Order::Facts { conversation, kind } => {
+                let errand = errands::facts(contact, conversation, kind);
+                self.lanes.add(Lane::Settings, errand);
+            }
             Order::Change {
                 conversation,
                 change,

@@ -1,6 +1,6 @@
 //! The news for the terminal client about the service that it is attached to.
 
-use harness_protocol::{ServiceInfo, UpstreamKind};
+use harness_protocol::{ApprovalMode, ServiceInfo, UpstreamKind};
 use harness_tui::{Difference, Service};
 
 use crate::client::folder;
@@ -16,6 +16,7 @@ pub(super) fn service(info: &ServiceInfo, remarks: Vec<Remark>) -> Service {
         is_demo: info.upstream.kind == UpstreamKind::Demo,
         host: info.upstream.host.clone(),
         model: info.model.clone(),
+        mode: mode(info),
         pid: info.pid,
         address: info.address.clone(),
         sandbox: info.sandbox.clone(),
@@ -23,4 +24,11 @@ pub(super) fn service(info: &ServiceInfo, remarks: Vec<Remark>) -> Service {
         log: info.log.as_deref().map(folder::shown),
         differences: remarks.into_iter().map(difference).collect(),
     }
+}
+
+/// The mode of a conversation that sets none. `None` if the service does not tell one that this version knows.
+fn mode(info: &ServiceInfo) -> Option<ApprovalMode> {
+    let set = info.settings.iter().find(|setting| setting.key == "mode")?;
+    let value = set.value.clone()?;
+    serde_json::from_value(value.into()).ok()
 }

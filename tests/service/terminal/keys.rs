@@ -155,6 +155,29 @@ async fn help_opens_with_f1_and_with_a_question_mark_on_an_empty_input() {
     screen.shows("│ ?pasted").await;
 }
 
+/// Spec: [TUI-630] [TUI-633] [TUI-634] [TUI-635] [TUI-636]
+#[tokio::test]
+async fn the_mode_is_shown_and_set_and_what_is_typed_after_a_box_arrives_whole() {
+    let (_service, _standin, _script, mut screen) = attached().await;
+    screen.shows("mode ask").await;
+    screen.keys("\x1b[Z");
+    screen.shows("mode edits").await;
+    screen.keys("/mode sandbox\r");
+    screen.shows("mode sandbox").await;
+    for (command, shown) in [
+        ("/mode\r", "* sandbox"),
+        ("/rules\r", "no rules: the mode decides"),
+        ("/jobs\r", "nothing runs in the background"),
+    ] {
+        screen.keys(command);
+        screen.shows(shown).await;
+        screen.keys("hello");
+        screen.shows("│ hello").await;
+        screen.keys("\x15");
+        screen.shows("Enter prompt...").await;
+    }
+}
+
 /// Spec: [TUI-19] [TERM-09] [TERM-20] [SCRL-10]
 #[tokio::test]
 async fn what_is_selected_with_the_mouse_is_copied_as_source() {

@@ -206,6 +206,7 @@ impl App {
             Action::Board => self.open_board(),
             Action::Help => self.overlay = Some(Overlay::Help { above: 0 }),
             Action::Mouse => self.toggle_mouse(),
+            Action::Mode => self.next_mode(),
             Action::Redraw => self.effects.push(Effect::Redraw),
             Action::Suspend => self.effects.push(Effect::Suspend),
             Action::Editor => {

@@ -1,9 +1,7 @@
 //! The commands that can be written after a slash.
 
-use harness_protocol::{Job, words};
-
 use super::{App, Effect, LinkState, Overlay};
-use crate::link::{Order, Recipe, View};
+use crate::link::{FactKind, Order, Recipe, View};
 use crate::part_view::Fold;
 use crate::theme::Scheme;
 
@@ -42,7 +40,9 @@ pub(crate) const COMMANDS: &[Command] = commands! {
     "approve" "[run|conversation|folder]" => "allow what waits for an answer, once or for longer";
     "deny" "[words]" => "refuse what waits for an answer, and tell the model why";
     "workflows" "" => "the board of workflows: how far each is, pause, resume, cancel, answer";
-    "jobs" "" => "what runs in the background";
+    "jobs" "" => "what runs in the background, since when, and whether it wrote something";
+    "mode" "[name]" => "what tools may change unasked, and setting it for all clients";
+    "rules" "" => "the rules of what tools may change";
     "undo" "" => "take back what the tools changed last, for all clients";
     "continue" "" => "go on without a prompt, with what waits in the queue";
     "retry" "" => "ask for the last reply again";
@@ -112,7 +112,9 @@ impl App {
             "approve" => return self.approve_command(argument),
             "deny" => return self.deny_command(argument),
             "workflows" => self.open_board(),
-            "jobs" => self.jobs(),
+            "jobs" => return self.ask_for_facts(FactKind::Jobs),
+            "rules" => return self.ask_for_facts(FactKind::Rules),
+            "mode" => return self.mode_command(argument),
             "undo" => return self.undo_changes(),
             "continue" => return self.go_on(false),
             "retry" => return self.go_on(true),
@@ -184,19 +186,20 @@ impl App {
         self.overlay = Some(Overlay::Facts(lines));
     }
 
-    fn jobs(&mut self) {
-        let jobs = &self.conversation.status().jobs;
-        let line = |job: &Job| {
-            let command = words::short_command(&job.command);
-            format!("{:>3}  {command}", job.job)
+    /// Asks the service for facts about the conversation, to show them. Returns true if that could be tried.
+    fn ask_for_facts(&mut self, kind: FactKind) -> bool {
+        let Some(conversation) = self.there() else {
+            return false;
         };
-        let mut lines: Vec<String> = jobs.iter().map(line).collect();
-        if lines.is_empty() {
-            lines.push("nothing runs in the background".to_owned());
-        } else {
-            lines.push("harness jobs stop N ends one".to_owned());
+        self.order(Order::Facts { conversation, kind });
+        true
+    }
+
+    /// Shows the facts that the service told.
+    pub(super) fn facts(&mut self, conversation: &str, lines: Vec<String>) {
+        if conversation == self.open_id() && self.overlay.is_none() {
+            self.overlay = Some(Overlay::Facts(lines));
         }
-        self.overlay = Some(Overlay::Facts(lines));
     }
 
     /// The service that it is attached to.

@@ -2,6 +2,7 @@
 
 use harness_protocol::THINKING_LEVELS;
 
+use super::approval_mode::MODES;
 use super::commands::fitting;
 use super::{App, COMMANDS};
 use crate::client_settings::{AUTO, ROWS};
@@ -62,6 +63,11 @@ impl App {
                 .map(|level| (*level, "how much the model thinks"));
             let default = [(DEFAULT, "as the service has it")];
             return arguments("thinking", written, levels.chain(default), true);
+        }
+        if let Some(written) = text.strip_prefix("/mode ") {
+            let modes = MODES.iter().map(|(_, name, help)| (*name, *help));
+            let default = [(DEFAULT, "as the service has it")];
+            return arguments("mode", written, modes.chain(default), true);
         }
         if let Some(own) = own_argument(text) {
             let values = own.values.into_iter();

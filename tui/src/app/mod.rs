@@ -3,6 +3,7 @@
 //! Invariant: no IO and no clock. The caller passes the time, and carries out the returned effects.
 
 mod actions;
+mod approval_mode;
 mod band;
 mod board;
 mod chooser;
@@ -35,8 +36,11 @@ mod wants;
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
+use harness_protocol::ApprovalMode;
+
 pub use message::{Effect, Missing, Msg};
 
+pub(crate) use approval_mode::mode_name;
 pub(crate) use band::Band;
 pub(crate) use chooser::{Chooser, names as offer_names};
 pub(crate) use commands::{COMMANDS, Command};
@@ -176,6 +180,8 @@ pub struct App {
     pub(crate) cancelling: Option<u64>,
     /// The command that was run from here and has not ended.
     pub(crate) command: Option<String>,
+    /// The mode that this client ordered last, until the service answers.
+    ordered_mode: Option<ApprovalMode>,
     /// The time at which this client cancelled last.
     cancelled_at: Option<Duration>,
     /// Index of the chosen command in the list of those that fit.
@@ -255,6 +261,7 @@ impl App {
             files: files::FileOffers::default(),
             cancelling: None,
             command: None,
+            ordered_mode: None,
             cancelled_at: None,
             chosen_command: 0,
             closed_commands: None,

@@ -122,6 +122,7 @@ impl App {
                 self.is_making = false;
                 self.awaits_summary = false;
                 self.going_back = None;
+                self.ordered_mode = None;
                 self.complain(reason);
             }
             News::Refused {
@@ -149,7 +150,14 @@ impl App {
                 conversation,
                 answer,
             } => self.usage(&conversation, &answer),
-            News::SettingsChanged { .. } => self.say("for all clients, from the next run on"),
+            News::Facts {
+                conversation,
+                lines,
+            } => self.facts(&conversation, lines),
+            News::SettingsChanged { .. } => {
+                self.ordered_mode = None;
+                self.say("for all clients, from the next run on");
+            }
             News::Compacted {
                 conversation,
                 answer,

@@ -227,7 +227,7 @@ fn what_is_no_event_or_unknown_is_counted_and_shown() {
     ] {
         assert!(facts.iter().any(|fact| fact == wanted), "{facts:#?}");
     }
-    key(&mut app, Key::Char('x'));
+    key(&mut app, Key::Escape);
     assert!(app.overlay.is_none() && app.composer.is_empty());
 }
 

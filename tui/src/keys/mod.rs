@@ -127,6 +127,8 @@ pub(crate) enum Action {
     Search,
     /// The list of conversations.
     Picker,
+    /// The mode that follows.
+    Mode,
     /// The help.
     Help,
     /// Leave the mouse to the terminal, or take it.

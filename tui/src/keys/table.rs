@@ -98,6 +98,7 @@ pub(crate) const BINDINGS: &[Binding] = bindings! {
     ANYWHERE: control('f') => Search, "search";
     ANYWHERE: control('p') => Picker, "conversations";
     ANYWHERE: alt(Key::Char('w')) => Board, "workflows";
+    ANYWHERE: Chord::shift(Key::Tab) => Mode, "next mode: what tools may change unasked";
     ANYWHERE: key(Key::Function(1)) => Help, "help";
     EMPTY: key(Key::Char('?')) => Help, "help (type a space first to write ?)";
     ANYWHERE: key(Key::Function(2)) => Mouse, "leave the mouse to the terminal";

@@ -163,6 +163,7 @@ impl Machine {
             | News::NotWithdrawn { .. }
             | News::Settings { .. }
             | News::Usage { .. }
+            | News::Facts { .. }
             | News::Offered { .. }
             | News::Files { .. }
             | News::CommandEnded { .. }

@@ -7,7 +7,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use super::line::Line;
-use crate::app::{App, LinkState};
+use crate::app::{App, LinkState, mode_name};
 use crate::conversation::{Author, Context, Growing};
 use crate::text::{one_line, someone};
 use crate::theme::{Look, Token};
@@ -30,9 +30,15 @@ pub(super) fn draw(app: &App, buffer: &mut Buffer, area: Rect) {
         "? help"
     };
     let facts = facts(app);
-    // Without room, the less important goes first: the facts, then the hint.
+    // Without room, the less important goes first: the facts, then the hint. The mode stays.
+    let mut hint = hint.to_owned();
+    if let Some(mode) = app.mode()
+        && line.say_right(&format!(" mode {}", mode_name(mode)), dim)
+    {
+        hint.push_str(" ·");
+    }
     line.say(&text, Look::new(token));
-    if line.say_right(hint, dim) && !facts.is_empty() {
+    if line.say_right(&hint, dim) && !facts.is_empty() {
         line.say_right(&format!("{facts} · "), dim);
     }
 }

@@ -3,11 +3,10 @@ use serde_json::json;
 
 use super::picture::rows;
 use super::*;
+use crate::app::Msg;
 use crate::app::testing::*;
-use crate::app::{Msg, Overlay};
 use crate::conversation::testing::{event, status};
 use crate::link::News;
-use crate::terminal::Key;
 use crate::text::width;
 
 fn resize(app: &mut App, width: u16, height: u16) {
@@ -189,41 +188,42 @@ fn the_header_names_the_conversation_and_who_is_attached() {
 
 /// Spec: [TUI-110]
 #[test]
-fn b11_the_header_counts_jobs_and_the_command_lists_them() {
-    let header = |app: &mut App| -> String {
-        let row = rows(app).swap_remove(0);
-        row.split_whitespace().collect::<Vec<_>>().join(" ")
-    };
+fn b11_the_header_counts_jobs() {
     let started = |job: u64| {
         let command = "cargo  watch\n-x test";
         event(json!({"type": "job_started", "job": job, "call": "t", "command": command}))
     };
     let ended =
         |job: u64| event(json!({"type": "job_ended", "job": job, "how": "exited", "code": 1}));
-    let told = |events: &[Event]| {
-        let mut app = attached(events);
-        let header = header(&mut app);
-        for letter in "/jobs".chars() {
-            key(&mut app, Key::Char(letter));
-        }
-        key(&mut app, Key::Enter);
-        let Some(Overlay::Facts(lines)) = &app.overlay else {
-            panic!("{:?}", app.overlay);
-        };
-        (header, lines.join("|"))
+    let header = |events: &[Event]| -> String {
+        let row = rows(&mut attached(events)).swap_remove(0);
+        row.split_whitespace().collect::<Vec<_>>().join(" ")
     };
-    let row = |header: &str, lines: &str| (header.to_owned(), lines.to_owned());
-    let none = row("c 1 client", "nothing runs in the background");
-    assert_eq!(told(&[]), none);
-    assert_eq!(told(&[started(1), ended(1)]), none);
-    assert_eq!(
-        told(&[started(1), started(2), ended(1)]),
-        row(
-            "c · 1 job 1 client",
-            "  2  cargo watch -x test|harness jobs stop N ends one"
-        )
-    );
-    assert_eq!(told(&[started(1), started(2)]).0, "c · 2 jobs 1 client");
+    assert_eq!(header(&[]), "c 1 client");
+    assert_eq!(header(&[started(1), ended(1)]), "c 1 client");
+    let one = [started(1), started(2), ended(1)];
+    assert_eq!(header(&one), "c · 1 job 1 client");
+    assert_eq!(header(&[started(1), started(2)]), "c · 2 jobs 1 client");
+}
+
+/// Spec: [TUI-636]
+#[test]
+fn the_mode_is_in_the_status_row_whatever_the_width_and_the_state() {
+    for events in [vec![], running(), talked()] {
+        for width in [24, 40, 80, 160] {
+            let mut app = attached(&events);
+            let row = |app: &mut App| {
+                let rows = rows(app);
+                rows.into_iter().rev().find(|row| row.contains("mode "))
+            };
+            assert_eq!(row(&mut app), None);
+            let changed = json!({"type": "settings_changed", "settings": {"mode": "sandbox"}});
+            tell(&mut app, told(events.len() as u64 + 1, event(changed)));
+            resize(&mut app, width, 12);
+            let shown = row(&mut app).unwrap();
+            assert!(shown.ends_with(" mode sandbox"), "{width}: {shown}");
+        }
+    }
 }
 
 /// Spec: [TUI-03]
