@@ -345,7 +345,7 @@ async fn what_commands_changed_is_shown_and_taken_back_as_far_as_it_is_known() {
     assert_eq!(here.read("known"), b"one\n");
     assert_eq!(here.read("folder/gone"), b"one\n");
     assert_eq!(here.read("mine"), b"one\n");
-    assert!(!here.at("new").exists());
+    assert!(!here.at("new").exists() && !here.at("kept").exists());
     // A command that can write nothing has changed nothing, and one that changed nothing says so.
     for input in [
         json!({"command": "cat known", "access": "read"}),

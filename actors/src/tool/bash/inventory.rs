@@ -1,7 +1,7 @@
 //! Which files a command changed: what is in the folder before it and behind it.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -28,6 +28,9 @@ const MAX_DIFFS: usize = 64 * 1024;
 const MAX_READ: u64 = 64 * 1024 * 1024;
 /// The name of a repository's own folder, or of the file that leads to it.
 const GIT: &str = ".git";
+/// The note about a file that undo leaves.
+const MAYBE_COPY: &str =
+    "it may be the only copy of a file that the command changed, so undo leaves it";
 /// The bits of a mode that tell the kind of a file, and those of a regular file.
 ///
 /// Source: inode(7), "The file type and mode".
@@ -44,13 +47,13 @@ const MARKS: &[&str] = &["CACHEDIR.TAG", "pyvenv.cfg"];
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Stamp {
     content: ContentStamp,
+    mode: u32,
     changed: (i64, i64),
 }
 
 /// The properties that a file keeps when it is moved or gets another name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct ContentStamp {
-    mode: u32,
     size: u64,
     device: u64,
     inode: u64,
@@ -61,18 +64,18 @@ impl Stamp {
     fn of(found: &Metadata) -> Self {
         Self {
             content: ContentStamp {
-                mode: found.mode(),
                 size: found.len(),
                 device: found.dev(),
                 inode: found.ino(),
                 modified: (found.mtime(), found.mtime_nsec()),
             },
+            mode: found.mode(),
             changed: (found.ctime(), found.ctime_nsec()),
         }
     }
 
     fn is_regular(&self) -> bool {
-        self.content.mode & FORMAT == REGULAR
+        self.mode & FORMAT == REGULAR
     }
 }
 
@@ -160,14 +163,17 @@ impl Inventory {
             let is_gone = |path: &&PathBuf| !now.files.contains_key(*path);
             let gone = self.found.files.keys().filter(is_gone);
             changed.extend(gone.map(|path| (path.clone(), ChangeAction::Removed)));
-            changed.sort();
+            // A file that is left out must not be the other name of one that is named as made.
+            changed.sort_by_key(|(path, action)| (*action == ChangeAction::Made, path.clone()));
         } else {
             changed = self.held.changed();
         }
+        let moved = now.moved_from(&self.found);
         let mut naming = Naming {
             inventory: &self,
             now: &now,
-            moved: now.moved_from(&self.found),
+            lost_sizes: self.lost_sizes(&changed, &now, &moved),
+            moved,
             context,
             diffs: MAX_DIFFS,
             read: MAX_READ,
@@ -181,6 +187,7 @@ impl Inventory {
                 changes.push(change);
             }
         }
+        changes.sort_by(|one, other| one.path.cmp(&other.path));
         let note = if !is_whole {
             Some("the folder has too many files to tell all that the command changed".to_owned())
         } else if left_out > 0 {
@@ -189,6 +196,29 @@ impl Inventory {
             None
         };
         Found { changes, note }
+    }
+}
+
+impl Inventory {
+    /// The sizes of files that were changed and whose content from before is not known.
+    fn lost_sizes(
+        &self,
+        changed: &[(PathBuf, ChangeAction)],
+        now: &Listing,
+        moved: &HashMap<PathBuf, PathBuf>,
+    ) -> HashSet<u64> {
+        let is_changed = |(_, action): &&(PathBuf, ChangeAction)| *action == ChangeAction::Changed;
+        let lost_size = |(path, _): &(PathBuf, ChangeAction)| {
+            let was = self.found.files.get(path)?;
+            let is_known = self.held.content(path).is_some() || moved.contains_key(path);
+            let is_same = now.files.get(path).map(|now| now.content) == Some(was.content);
+            (was.is_regular() && !is_known && !is_same).then_some(was.content.size)
+        };
+        let changed = changed.iter().filter(is_changed);
+        changed
+            .filter_map(lost_size)
+            .filter(|size| *size > 0)
+            .collect()
     }
 }
 
@@ -241,19 +271,20 @@ impl Listing {
         listing
     }
 
-    /// The files that are no longer at their paths and have other names now, with one of those.
+    /// The files that are no longer what is at their paths and have other names now, with one of those.
     fn moved_from(&self, before: &Self) -> HashMap<PathBuf, PathBuf> {
-        let is_gone = |(path, stamp): &(&PathBuf, &Stamp)| {
-            stamp.is_regular() && !self.files.contains_key(*path)
+        let is_other = |(path, stamp): &(&PathBuf, &Stamp)| {
+            let now = self.files.get(*path).map(|now| now.content);
+            stamp.is_regular() && now != Some(stamp.content)
         };
-        let gone = before.files.iter().filter(is_gone);
-        let gone: Vec<_> = gone.map(|(path, stamp)| (path, stamp.content)).collect();
-        if gone.is_empty() {
+        let others = before.files.iter().filter(is_other);
+        let others: Vec<_> = others.map(|(path, stamp)| (path, stamp.content)).collect();
+        if others.is_empty() {
             return HashMap::new();
         }
         let names = self.files.iter();
         let names: HashMap<_, _> = names.map(|(path, stamp)| (stamp.content, path)).collect();
-        let moved = gone.into_iter();
+        let moved = others.into_iter();
         moved
             .filter_map(|(path, content)| Some((path.clone(), (*names.get(&content)?).clone())))
             .collect()
@@ -288,7 +319,9 @@ impl Listing {
 struct Naming<'a> {
     inventory: &'a Inventory,
     now: &'a Listing,
-    /// The new names of files that are no longer at their paths.
+    /// The sizes of files whose content from before is lost, unless a file that was made is a copy of it.
+    lost_sizes: HashSet<u64>,
+    /// The new names of files that are no longer what is at their paths.
     moved: HashMap<PathBuf, PathBuf>,
     context: &'a ToolContext,
     /// How much of diffs may still be shown.
@@ -316,11 +349,14 @@ impl Naming<'_> {
             ChangeAction::Removed => None,
             ChangeAction::Made | ChangeAction::Changed | ChangeAction::Unknown => self.read(path),
         };
-        let mode = was.or(is).map(|stamp| stamp.content.mode & 0o7777);
-        let same_mode = was.map(|was| was.content.mode) == is.map(|is| is.content.mode);
+        let mode = was.or(is).map(|stamp| stamp.mode & 0o7777);
+        let same_mode = was.map(|was| was.mode) == is.map(|is| is.mode);
         if before.is_some() && before == after.as_deref() && same_mode {
             return None;
         }
+        let is_copy = action == ChangeAction::Made
+            && is.is_some_and(|is| self.lost_sizes.contains(&is.content.size))
+            && !self.moved.values().any(|name| name == path);
         let diff = self.diff(action, before, after.as_deref());
         let kept = before.and_then(|bytes| self.keep(path, bytes));
         Some(FileChange {
@@ -328,7 +364,8 @@ impl Naming<'_> {
             asked: None,
             action,
             before: kept,
-            after: after.as_deref().map(sha256),
+            // Without it, undo leaves the file.
+            after: after.as_deref().filter(|_| !is_copy).map(sha256),
             by_command: true,
             mode: mode.filter(|_| action == ChangeAction::Removed),
             added: diff.added,
@@ -337,7 +374,7 @@ impl Naming<'_> {
             diff_cut: diff.is_cut,
             place: place_of(&self.inventory.workspace, path),
             folders: self.folders(path, action),
-            notes: Vec::new(),
+            notes: is_copy.then(|| MAYBE_COPY.to_owned()).into_iter().collect(),
         })
     }
 

@@ -220,28 +220,33 @@ fn what_a_command_moved_goes_back_though_no_content_was_seen() {
         ("a", "1\n"),
         ("deep/b", "2\n"),
         ("over", "3\n"),
-        ("onto", "4\n"),
+        ("edited", "4\n"),
     ] {
         home.put(name, content);
     }
     let found = home.changed(&[], || {
-        for (from, to) in [("a", "x"), ("deep/b", "y"), ("over", "onto")] {
+        for (from, to) in [
+            ("a", "x"),
+            ("deep/b", "y"),
+            ("over", "z"),
+            ("edited", "edited.bak"),
+        ] {
             fs::rename(home.at(from), home.at(to)).unwrap();
         }
         fs::remove_dir(home.at("deep")).unwrap();
+        // As `sed -i.bak` does.
+        home.put("edited", "5\n");
     });
     let undone = home.undo().take_back(&found.changes, false);
-    let left: Vec<_> = undone.iter().filter(|file| file.reason.is_some()).collect();
-    let onto = home.at("onto").display().to_string();
-    assert_eq!(
-        left.iter().map(|file| &file.path).collect::<Vec<_>>(),
-        [&onto]
+    assert!(
+        undone.iter().all(|file| file.reason.is_none()),
+        "{undone:?}"
     );
     for (name, content) in [
         ("a", "1\n"),
         ("deep/b", "2\n"),
         ("over", "3\n"),
-        ("onto", "3\n"),
+        ("edited", "4\n"),
     ] {
         assert_eq!(
             fs::read_to_string(home.at(name)).unwrap(),
@@ -249,32 +254,53 @@ fn what_a_command_moved_goes_back_though_no_content_was_seen() {
             "{name}"
         );
     }
-    assert!(!home.at("x").exists() && !home.at("y").exists());
+    for name in ["x", "y", "z", "edited.bak"] {
+        assert!(!home.at(name).exists(), "{name}");
+    }
+}
+
+/// Spec: [UNDO-640]
+#[test]
+fn what_a_command_moved_over_another_file_goes_back() {
+    let home = Home::new();
+    home.put("over", "3\n");
+    home.put("onto", "4\n");
+    let found = home.changed(&[], || {
+        fs::rename(home.at("over"), home.at("onto")).unwrap();
+    });
+    let undone = home.undo().take_back(&found.changes, false);
+    let reasons: Vec<_> = undone.iter().map(|file| file.reason.as_deref()).collect();
+    // What was there is lost, as the command wanted.
+    let lost = "a command changed it, and its content is not known";
+    assert_eq!(reasons, [Some(lost), None]);
+    assert_eq!(fs::read_to_string(home.at("over")).unwrap(), "3\n");
+    assert_eq!(fs::read_to_string(home.at("onto")).unwrap(), "3\n");
 }
 
 /// Spec: [UNDO-640]
 #[test]
 fn what_a_command_made_stays_while_it_may_be_the_only_copy_of_a_file() {
-    let home = Home::new();
-    home.put("mine", "1\n");
-    // Another inode: nothing tells that it is a copy.
-    let found = home.changed(&[], || {
-        fs::copy(home.at("mine"), home.at("kept")).unwrap();
-        fs::remove_file(home.at("mine")).unwrap();
-    });
-    for is_dry in [true, false] {
-        let undone = home.undo().take_back(&found.changes, is_dry);
-        let reasons: Vec<_> = undone
-            .iter()
-            .filter_map(|file| file.reason.as_deref())
-            .collect();
-        assert_eq!(
-            reasons,
-            [
-                "a command also removed files whose content is not known, and this may be one of them",
-                "a command changed it, and its content is not known",
-            ]
-        );
+    const REMOVED: &str =
+        "a command also removed files whose content is not known, and this may be one of them";
+    const LOST: &str = "a command changed it, and its content is not known";
+    for (is_removed, reason) in [(true, REMOVED), (false, LOST)] {
+        let home = Home::new();
+        home.put("mine", "1\n");
+        // Another inode: nothing tells that it is a copy but its size.
+        let found = home.changed(&[], || {
+            fs::copy(home.at("mine"), home.at("kept")).unwrap();
+            home.put("other", "another size\n");
+            match is_removed {
+                true => fs::remove_file(home.at("mine")).unwrap(),
+                false => home.put("mine", "new\n"),
+            }
+        });
+        for is_dry in [true, false] {
+            let undone = home.undo().take_back(&found.changes, is_dry);
+            let reasons: Vec<_> = undone.iter().map(|file| file.reason.as_deref()).collect();
+            let other = is_removed.then_some(REMOVED);
+            assert_eq!(reasons, [Some(reason), Some(LOST), other]);
+        }
+        assert_eq!(fs::read_to_string(home.at("kept")).unwrap(), "1\n");
     }
-    assert_eq!(fs::read_to_string(home.at("kept")).unwrap(), "1\n");
 }

@@ -414,6 +414,9 @@ impl Bash {
             Backend::Landlock | Backend::None | Backend::Unknown => guard.without_mounts(),
         };
         let ended = run();
+        // Operators are not asked about a call that is cancelled: what it left stays aside.
+        let context =
+            context.filter(|context| ended.is_ok() && !context.cancellation.is_cancelled());
         let git = GitReader {
             launcher: &*self.launcher,
             workspace,

@@ -103,7 +103,7 @@ impl PutAside {
     }
 }
 
-/// Adds the files of an entry. `None` if one of them is no text that `edit` can change.
+/// Adds the files of an entry. `None` if one of them is no text that `edit` can change, or has no name in UTF-8.
 fn find_left(
     folder: &HeldFolder,
     name: &OsStr,
@@ -111,6 +111,8 @@ fn find_left(
     depth: usize,
     left: &mut Vec<LeftFile>,
 ) -> Option<()> {
+    // The path is shown and found again as text.
+    relative.to_str()?;
     match folder.kind(name).ok()?? {
         EntryKind::File if left.len() < MAX_PROPOSALS => {
             let is_shared = folder.has_other_names(name).unwrap_or(true);

@@ -14,15 +14,23 @@ const MAX_EDITS: usize = 500;
 /// at one change differ.
 const MAX_COMPARISONS: usize = 10_000_000;
 
-/// The diff with its long lines shortened. A line that is only new or only gone stays whole: all of it differs.
+/// Maximum number of pairs of lines that are compared, so that the time for a diff has a bound.
+const MAX_PAIRS: usize = 200;
+
+/// The diff with its long lines shortened. A line that is only new or only gone stays whole: all of it differs. So does
+/// all of a diff in which a CR alone ends lines, since it has such lines without LF between them.
 pub(super) fn shortened(diff: &str) -> String {
+    if has_lone_cr(diff) {
+        return diff.to_owned();
+    }
+    let mut room = MAX_PAIRS;
     let mut short = String::with_capacity(diff.len().min(128 * 1024));
     let (mut gone, mut new) = (Vec::new(), Vec::new());
     for line in diff.split_inclusive('\n') {
         match line.as_bytes().first() {
             Some(b'-') => {
                 if !new.is_empty() {
-                    flush(&mut gone, &mut new, &mut short);
+                    flush(&mut gone, &mut new, &mut short, &mut room);
                 }
                 gone.push(line);
             }
@@ -31,21 +39,35 @@ pub(super) fn shortened(diff: &str) -> String {
             Some(b'\\') if !new.is_empty() => new.push(line),
             Some(b'\\') if !gone.is_empty() => gone.push(line),
             _ => {
-                flush(&mut gone, &mut new, &mut short);
+                flush(&mut gone, &mut new, &mut short, &mut room);
                 short.push_str(&unchanged(line));
             }
         }
     }
-    flush(&mut gone, &mut new, &mut short);
+    flush(&mut gone, &mut new, &mut short, &mut room);
     short
 }
 
-/// Appends the removed lines and the added ones, and empties both lists.
-fn flush(gone: &mut Vec<&str>, new: &mut Vec<&str>, short: &mut String) {
+fn has_lone_cr(diff: &str) -> bool {
+    let mut bytes = diff.bytes().peekable();
+    while let Some(byte) = bytes.next() {
+        if byte == b'\r' && bytes.peek() != Some(&b'\n') {
+            return true;
+        }
+    }
+    false
+}
+
+/// Appends the removed lines and the added ones, and empties both lists. `room` is the number of pairs of long lines
+/// that may still be compared; the others stay whole.
+fn flush(gone: &mut Vec<&str>, new: &mut Vec<&str>, short: &mut String, room: &mut usize) {
     let mut after = Vec::with_capacity(new.len());
     for (at, old) in gone.iter().enumerate() {
         let (old, new) = match new.get(at) {
-            Some(new) if old.len() > MAX_LINE || new.len() > MAX_LINE => around(old, new),
+            Some(new) if *room > 0 && old.len().max(new.len()) > MAX_LINE => {
+                *room -= 1;
+                around(old, new)
+            }
             Some(new) => ((*old).to_owned(), (*new).to_owned()),
             None => ((*old).to_owned(), String::new()),
         };
@@ -296,6 +318,16 @@ mod tests {
             }
             prop_assert_eq!(&old[old_at..], &new[new_at..]);
         }
+    }
+
+    /// Spec: [TOOL-590]
+    #[test]
+    fn a_diff_with_lines_that_end_in_a_cr_alone_stays_whole() {
+        // The second line of the file has no LF, so the added one follows it at once.
+        let diff = format!("@@ -1,2 +1,3 @@\n a\n {}\r+evil\r b\n", "x".repeat(3000));
+        assert_eq!(shortened(&diff), diff);
+        let usual = diff.replace('\r', "\r\n");
+        assert!(shortened(&usual).len() < 1000 && shortened(&usual).contains("+evil\r\n"));
     }
 
     fn values(count: usize, changed: &[usize]) -> String {

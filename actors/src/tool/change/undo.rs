@@ -37,18 +37,42 @@ impl Undo {
         for change in changes {
             by_path.entry(&change.path).or_default().push(change);
         }
-        let has_lost = changes.iter().any(is_lost);
-        let each = by_path.into_iter();
-        each.map(|(path, changes)| self.file(path, &changes, has_lost, is_dry))
-            .collect()
+        let mut has_lost = changes.iter().any(is_lost);
+        let (was_there, was_made): (Vec<_>, Vec<_>) = by_path
+            .into_iter()
+            .partition(|(_, changes)| changes.iter().take(1).any(|it| it.before.is_some()));
+        let mut undone = Vec::new();
+        for (path, of_path) in was_there {
+            let file = self.file(path, &of_path, false, is_dry);
+            // The content that does not go back may be that of a file that was made.
+            has_lost |= file.outcome == UndoOutcome::Conflict
+                && of_path
+                    .iter()
+                    .any(|it| it.by_command && it.action == ChangeAction::Removed);
+            undone.push(file);
+        }
+        for (path, of_path) in was_made {
+            // A content that goes back to another file is not lost with this one.
+            let after = of_path.last().and_then(|last| last.after.as_ref());
+            let is_kept = after.is_some()
+                && undone.iter().any(|file| {
+                    let is_back = file.outcome == UndoOutcome::Restored;
+                    let mut its = changes.iter().filter(|it| it.path == file.path);
+                    is_back && its.any(|it| it.before.as_ref() == after)
+                });
+            undone.push(self.file(path, &of_path, has_lost && !is_kept, is_dry));
+        }
+        undone.sort_by(|one, other| one.path.cmp(&other.path));
+        undone
     }
 
-    /// Takes the changes of one file back. `has_lost` is true if a command has removed a file of unknown content.
+    /// Takes the changes of one file back. `may_be_copy` is true if the file may be the only copy of one that a command
+    /// has removed.
     fn file(
         &self,
         path: &str,
         changes: &[&FileChange],
-        has_lost: bool,
+        may_be_copy: bool,
         is_dry: bool,
     ) -> UndoneFile {
         let conflict = |reason: String| UndoneFile {
@@ -66,7 +90,7 @@ impl Undo {
             Err(reason) => return conflict(reason),
         };
         let is_there = now.as_ref().map(|now| &now.bytes) == aim.as_ref();
-        if has_lost && aim.is_none() && !is_there && changes.iter().any(|it| it.by_command) {
+        if may_be_copy && aim.is_none() && !is_there && changes.iter().any(|it| it.by_command) {
             return conflict(MAYBE_MOVED.to_owned());
         }
         let outcome = match aim {
