@@ -3,7 +3,7 @@
 /// Commands that run what their arguments name, or that change the configuration.
 ///
 /// Source: git(1) and the pages of the commands.
-const RUNNERS: [&str; 15] = [
+const RUNNERS: [&str; 19] = [
     "clone",
     "config",
     "credential",
@@ -14,9 +14,13 @@ const RUNNERS: [&str; 15] = [
     "hook",
     "instaweb",
     "maintenance",
+    "merge-index",
     "p4",
+    "remote-ext",
+    "remote-fd",
     "send-email",
     "shell",
+    "submodule--helper",
     "svn",
     "web--browse",
 ];

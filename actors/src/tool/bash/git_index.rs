@@ -13,6 +13,10 @@ use std::path::PathBuf;
 use super::git_config::parse;
 use super::held_folder::HeldFolder;
 
+/// Maximum length of a submodule's path, in bytes: no path of Linux is longer.
+const MAX_PATH: usize = 4096;
+/// Maximum number of submodules of an index.
+const MAX_LINKS: usize = 20_000;
 /// Maximum size of an index that is read, in bytes.
 const MAX_INDEX: u64 = 256 * 1024 * 1024;
 /// Maximum size of a configuration that is read, in bytes.
@@ -117,6 +121,10 @@ fn index_links(index: &[u8], object: usize, wanted: &BTreeSet<usize>) -> Option<
         let is_link = entry.mode & KIND == GITLINK;
         if !name.is_empty() {
             if is_link || wanted.contains(&number) {
+                // Names share beginnings, so a small index could tell of very many bytes.
+                if name.len() > MAX_PATH || links.paths.len() > MAX_LINKS {
+                    return None;
+                }
                 links.paths.push(plain_path(&name)?);
             }
         } else if nameless.len() == number {

@@ -357,6 +357,9 @@ impl Bash {
         reach.add_contents(&ready.workspace, places);
         let mut environment = environment(own, &self.environment, temp.path());
         ready.search_path.put_into(&mut environment);
+        // What is in a closed folder stays out of sight.
+        let is_open = |pin: &&PathBuf| !closed.iter().any(|place| pin.starts_with(place));
+        let pinned: Vec<PathBuf> = reach.pinned.iter().filter(is_open).cloned().collect();
         let order = LaunchOrder {
             program: program.collect(),
             environment,
@@ -367,17 +370,8 @@ impl Bash {
             access: ready.plan.access,
             network: ready.plan.network,
             // A folder that is among both may be written, and not be moved away.
-            writable: reach
-                .writable
-                .iter()
-                .chain(&reach.pinned)
-                .cloned()
-                .collect(),
-            protected: reach
-                .held(may_move)
-                .into_iter()
-                .chain(reach.pinned.clone())
-                .collect(),
+            writable: reach.writable.iter().chain(&pinned).cloned().collect(),
+            protected: reach.held(may_move).into_iter().chain(pinned).collect(),
             closed,
         };
         (order, reach)

@@ -140,6 +140,8 @@ fn find_with(workspace: &Path, more: &[PathBuf], operator: &OperatorConfig) -> R
     for place in &protected {
         pinned.extend(pinned_above(place, &bases));
     }
+    // A folder that is protected is held as a whole.
+    pinned.retain(|pin| !protected.iter().any(|place| pin.starts_with(place)));
     let mut of_content = Vec::new();
     for place in contents_of(workspace) {
         add_with_links(place, &bases, &mut of_content);
