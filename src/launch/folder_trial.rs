@@ -18,7 +18,7 @@ const LOOK: [&str; 5] = ["bash", "--norc", "--noprofile", "-c", "test -w ."];
 /// True if a command with the access to write could write in a folder, by what was found to contain commands. Blocks.
 ///
 /// # Errors
-/// Why no command can be started there.
+/// If no command can be started there.
 pub(crate) fn can_write(found: &Found, folder: &Path) -> io::Result<bool> {
     let order = LaunchOrder {
         program: LOOK.map(str::to_owned).to_vec(),

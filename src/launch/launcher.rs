@@ -119,13 +119,15 @@ impl OwnLauncher {
             Access::Read | Access::Full | Access::Unknown => vec![temp.clone()],
         };
         let is_written = |home: &PathBuf| writable.iter().any(|path| home.starts_with(path));
-        let owner = owners::foreign_owner(&workspace);
-        let others = owner.and_then(owners::home_of).zip(home.as_ref());
-        let others = others.map(|(other, home)| owners::in_other_home(&closed, home, &other));
+        let backend = self.found().backend;
+        let overrides_owners = owners::are_overridden(backend, &workspace);
+        let others = home.iter().filter(|_| overrides_owners);
+        let others = others.flat_map(|home| owners::in_other_homes(&closed, home));
+        let others: Vec<PathBuf> = others.collect();
         // A history that is a link to `/dev/null` keeps nothing, and commands need the device.
         let hidden = closed
             .iter()
-            .chain(others.iter().flatten())
+            .chain(&others)
             .filter_map(|path| fs::canonicalize(path).ok())
             .filter(|path| path.is_file() || path.is_dir());
         Policy {
@@ -133,7 +135,7 @@ impl OwnLauncher {
             environment,
             folder,
             containment: Containment {
-                backend: self.found().backend,
+                backend,
                 full: access == Access::Full,
                 protected: protected.into_iter().filter(|path| path.exists()).collect(),
                 visible: vec![workspace],
@@ -141,7 +143,7 @@ impl OwnLauncher {
                 throw_away: home.filter(|home| can_be_covered(home) && !is_written(home)),
                 network,
                 writable,
-                overrides_owners: owner.is_some(),
+                overrides_owners,
             },
             temp: Some(temp),
             limits: self.limits,
@@ -195,13 +197,15 @@ impl Launcher for OwnLauncher {
         if holds_home && access == Access::Write {
             gaps.push("the home folder can be written: the conversation works in it".to_owned());
         }
-        if access != Access::Full && owners::foreign_owner(folder).is_some() {
+        let reads_all = access != Access::Full && owners::are_overridden(backend, folder);
+        if reads_all {
             gaps.push(owners::GAP.to_owned());
         }
         let is_full_root = access == Access::Full && found.is_root;
         Ok(Contained {
             backend,
             is_held: found.contained(backend, access, network)
+                && !reads_all
                 && !(holds_home && access == Access::Write),
             gaps,
             answers_itself: backend == Backend::None || is_full_root,

@@ -33,7 +33,7 @@ fn start() -> io::Result<i32> {
 /// Runs the command of a policy, whose output goes there; its exit code, as a shell has it.
 ///
 /// # Errors
-/// Why it was not started.
+/// If it was not started.
 pub(super) fn run_policy(policy: &Policy, output: Stdio) -> io::Result<i32> {
     let mut warden = Command::new("/proc/self/exe")
         .args([SUBCOMMAND, "warden"])

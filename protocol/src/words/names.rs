@@ -107,7 +107,7 @@ pub fn verdict(verdict: Verdict) -> &'static str {
     }
 }
 
-/// How long a job has run, and whether it has written something.
+/// The age of a job and a word about its output.
 #[must_use]
 pub fn job_facts(seconds: u64, has_output: bool) -> String {
     let age = took_about(seconds.saturating_mul(1_000));

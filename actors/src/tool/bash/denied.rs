@@ -18,6 +18,8 @@ const COMPLAINTS: [&str; 3] = [
 const MISSING: &str = "no such file or directory";
 /// How many lines at the end of an output are looked at.
 const MAX_LINES: usize = 200;
+/// Maximum number of words of a line that are looked at as places.
+const MAX_WORDS: usize = 16;
 /// How many places are told.
 const MAX_PLACES: usize = 3;
 /// The characters that open and close a name in a message.
@@ -67,7 +69,8 @@ fn of_line(
     let before = line[..at].trim_end().trim_end_matches(':');
     let last = before.rsplit(": ").next().into_iter().collect();
     for names in [quoted(line), last, words(line)] {
-        let places = names.iter().filter_map(|name| place(name, folders));
+        let names = names.iter().take(MAX_WORDS);
+        let places = names.filter_map(|name| place(name, folders));
         // What is missing to everybody is not hidden.
         let places = places.filter(|place| !is_missing || place.symlink_metadata().is_ok());
         let notes: Vec<String> = places

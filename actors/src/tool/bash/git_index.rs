@@ -380,6 +380,22 @@ mod tests {
         found.unwrap()
     }
 
+    /// Spec: [BASH-571]
+    #[test]
+    fn an_index_whose_submodules_have_paths_that_are_too_long_is_not_read() {
+        let home = tempfile::tempdir().unwrap();
+        let at = home.path();
+        git(at, &["init", "-q"]);
+        for (length, is_read) in [(MAX_PATH, true), (MAX_PATH + 1, false)] {
+            let path = "a/".repeat(length / 2 - 1) + &"b".repeat(2 + length % 2);
+            let object = "1234567890123456789012345678901234567890";
+            let entry = format!("160000,{object},{path}");
+            git(at, &["update-index", "--add", "--cacheinfo", &entry]);
+            let index = std::fs::read(at.join(".git/index")).unwrap();
+            assert_eq!(links(&index, 20).is_some(), is_read, "{}", path.len());
+        }
+    }
+
     /// Spec: [BASH-208]
     #[test]
     fn the_gitlinks_of_an_index_of_each_version_are_found() {

@@ -1,15 +1,16 @@
 //! Looks at a repository before and after a command for ways to make git run programs that no mount holds: pointers to
 //! other repositories, submodules, what a rebase is in the middle of, and a folder that became a bare repository.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Component, Path, PathBuf};
+use std::rc::Rc;
 
 use super::git_config::parse;
 pub(super) use super::git_folders::GitFolders;
 use super::git_folders::{GitPlace, GitRoot};
-use super::git_index::gitlinks;
+use super::git_index::{IndexSubmodules, gitlinks};
 use super::git_modules::{DEPTH, GitWays, TOO_DEEP};
 pub(super) use super::git_ways::configuration_programs;
 use super::git_ways::{CONFIGURATIONS, MAX_TEXT, UNKNOWN, hooks, may_be_repository};
@@ -44,6 +45,8 @@ struct GitRepository {
 struct LinkWalk<'f> {
     folders: &'f GitFolders<'f>,
     ways: GitWays,
+    /// The submodules that the indexes of repositories name, so that each index is read once.
+    indexes: BTreeMap<GitPlace, Option<Rc<IndexSubmodules>>>,
     /// Number of submodules that may still be looked at.
     room: usize,
 }
@@ -67,6 +70,7 @@ impl GitLook {
         let mut walk = LinkWalk {
             folders,
             ways,
+            indexes: BTreeMap::new(),
             room: MAX_LINKS,
         };
         walk.add_links(
@@ -126,13 +130,15 @@ impl LinkWalk<'_> {
         depth: usize,
     ) {
         let index = place.join("index");
-        let Some(links) = gitlinks(git, configured) else {
+        let links = self.indexes.entry(place.clone());
+        let links = links.or_insert_with(|| gitlinks(git, configured).map(Rc::new));
+        let Some(links) = links.clone() else {
             return self.ways.add(index, UNREADABLE_INDEX);
         };
         if links.is_sparse {
             self.ways.add(index.clone(), SPARSE_INDEX);
         }
-        for path in links.paths {
+        for path in &links.paths {
             let path = at.join(path);
             if self.room == 0 {
                 return self.ways.add(index, LONG_INDEX);

@@ -228,7 +228,7 @@ fn a_file_that_takes_the_place_of_a_held_one_is_told_and_stays() {
             "{notes:?}"
         );
     }
-    // Where no mount holds a place, each change that stays is told.
+    // Where no mount holds a place, a note names each change that stays.
     let ground = Ground::new(START);
     let workspace = ground.at("");
     let workspace = fs::canonicalize(workspace).unwrap();

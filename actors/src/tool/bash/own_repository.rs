@@ -1,5 +1,6 @@
 //! The repositories that git finds from the conversation's folder.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -39,7 +40,8 @@ impl OwnRepository {
             key.starts_with("submodule.") && key.ends_with(".path")
         };
         let paths = entries.iter().filter(is_path).take(MAX_SUBMODULES);
-        let found = paths.filter_map(|entry| Self::at(&self.top.join(entry.value())));
+        let paths: BTreeSet<_> = paths.map(|entry| self.top.join(entry.value())).collect();
+        let found = paths.iter().filter_map(|path| Self::at(path));
         let is_within = |found: &Self| {
             let mut own = self.git_folders();
             own.any(|git| found.git.starts_with(git.join("modules")))

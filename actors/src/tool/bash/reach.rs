@@ -27,6 +27,8 @@ const DEPTH: usize = 4;
 /// Maximum number of protected entries of the folder: no folder that people work in has more. The places that each
 /// folder has are protected besides, however many there are of the others.
 const MOST: usize = 512;
+/// Maximum number of places that the configuration of a submodule names, until all of its git folder is protected.
+const MAX_NAMED: usize = 512;
 /// Maximum number of submodules whose places are protected.
 const MAX_MODULES: usize = 128;
 /// Programs that move the files of a repository between commits.
@@ -201,7 +203,13 @@ fn git_places(
     }
     for repository in repositories {
         for submodule in repository.submodules_elsewhere() {
-            places.extend(configured_places(&submodule.git, &submodule.top, operator));
+            let named = configured_places(&submodule.git, &submodule.top, operator);
+            // A command can write the configuration that names them.
+            if named.len() > MAX_NAMED {
+                places.push(submodule.git);
+                continue;
+            }
+            places.extend(named);
             // A command may work with one whose git folder is in it, which is looked at afterwards.
             if !submodule.has_git_inside() {
                 add_git(&submodule.git, &mut places);
@@ -547,6 +555,22 @@ mod tests {
         let config = "[core]\n\tworktree = ../../../sub\n";
         fs::write(work.join(".git/modules/sub/config"), config).unwrap();
         assert!(protected(&work).contains(&work.join("sub/.githooks")));
+    }
+
+    /// Spec: [BASH-580]
+    #[test]
+    fn a_folder_that_is_protected_is_held_whole_though_a_place_in_it_is_named() {
+        let (_home, real) = folders();
+        let work = real.join("work");
+        repository(&work.join(".git"));
+        fs::create_dir(work.join("tools")).unwrap();
+        fs::write(work.join("tools/monitor"), "").unwrap();
+        let config = "[core]\n\thooksPath = tools\n\tfsmonitor = tools/monitor\n";
+        fs::write(work.join(".git/config"), config).unwrap();
+        let reach = find_in(&work);
+        assert!(reach.protected.contains(&work.join("tools")));
+        assert!(reach.protected.contains(&work.join("tools/monitor")));
+        assert_eq!(reach.pinned, BTreeSet::new());
     }
 
     /// Spec: [BASH-580]

@@ -32,7 +32,7 @@ mod tests {
     #[test]
     fn work_on_submodules_that_is_half_done_is_explained_once() {
         let busy = "error: could not write config file .git/config: Device or resource busy";
-        let put_back = ["/work/.gitmodules is protected and was put back".to_owned()];
+        let put_back = ["/folder/.gitmodules is protected and was put back".to_owned()];
         for (command, output, notes, wanted) in [
             ("git submodule add ../lib new", busy, &[][..], true),
             ("git submodule add ../lib new", "", &put_back, true),

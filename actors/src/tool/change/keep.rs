@@ -63,7 +63,7 @@ pub(in crate::tool) fn proposed(
 /// Makes a change of a command again, if nothing else changed its file.
 ///
 /// # Errors
-/// Why nothing was changed.
+/// If nothing was changed.
 pub(in crate::tool) async fn keep_change(
     change: FileChange,
     context: ToolContext,

@@ -175,7 +175,7 @@ fn a_cancel_and_a_missing_answer_leave_all_taken_back() {
     );
     assert!(result(&talk)[1].ends_with("taken back: no operator answered in time]"));
     assert!(result(&talk)[2].ends_with("taken back: cancelled by user]"));
-    // A cancel while a change is made: what was made is told, the rest is not asked about.
+    // A cancel while a change is made: the result names the change, and nothing more is asked.
     let mut talk = asked();
     allow(&mut talk, 1, AGENTS);
     assert_eq!(talk.cancel(), ["cancel tool"]);
