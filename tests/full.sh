@@ -14,7 +14,7 @@ limit=3600
 parts=(
     crash replies queues compaction writes commands approvals contents cancels drops attaches together random corpus folders
     durability limits costs work strangers soak crowd benches
-    workflows
+    workflows manual
 )
 
 [[ "${1:-}" == --list ]] && { printf '%s\n' "${parts[@]}"; exit; }
@@ -64,6 +64,7 @@ run() {
         workflows) count="all kills"
             HARNESS_WORKFLOW_KILLS=all service workflow_life::crash && script tests/workflow_tally.py --kills 40 ;;
         crowd) count="10000 events"; HARNESS_EVENTS=10000 timeout "$limit" cargo bench --locked --bench service -- crowd stalled ;;
+        manual) count="all pages"; script tests/manual.sh ;;
         benches) count="all of them"; timeout "$limit" cargo bench --locked --workspace ;;
     esac
 }

@@ -37,6 +37,8 @@ tree=$(cargo tree --quiet --prefix none --edges normal)
 for crate in awc rustls ring; do
     if grep -q "^$crate " <<<"$tree"; then fail "$crate comes along without the feature client"; fi
 done
-CARGO_TARGET_DIR=$target cargo run --quiet >"$folder/said"
+CARGO_TARGET_DIR=$target cargo run --quiet >"$folder/said" 2>"$folder/words" || { cat "$folder/words" >&2; exit 1; }
+# Without the features `client` and `files` nothing of the library is unused, either.
+if grep -q '^warning' "$folder/words"; then cat "$folder/words" >&2; fail "there are warnings"; fi
 grep -q '^1: HEY it is\.' "$folder/said" || { cat "$folder/said" >&2; fail "it said something else"; }
 echo "library: ok"
