@@ -3,7 +3,7 @@
 use harness_actors::conversation::messages::{GetOverview, Overview};
 use harness_actors::conversation::usage;
 use harness_actors::directory::Conversation;
-use harness_actors::journal::Header;
+use harness_actors::journal::{Header, Totals};
 use harness_protocol::{ConversationState, OpenApproval, Summary};
 
 use super::ask::{Late, ask_late, refuse_read};
@@ -60,6 +60,11 @@ pub(super) fn open_approval(
 }
 
 fn title(header: &Header, overview: &Overview) -> Option<String> {
-    let changed = overview.totals.title.clone();
-    changed.or_else(|| header.title.clone())
+    let Totals {
+        title,
+        prompt_title,
+        ..
+    } = &overview.totals;
+    let given = title.as_ref().or(header.title.as_ref());
+    given.or(prompt_title.as_ref()).cloned()
 }

@@ -547,6 +547,9 @@ pub struct Totals {
     /// The title, if it was changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
+    /// The title that the first prompt gives, for as long as nobody gave one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prompt_title: Option<String>,
     /// Number of runs that were started; also the number of the last one.
     pub runs: u64,
     /// Number of prompts that were accepted.

@@ -10,6 +10,7 @@ mod pause;
 mod run;
 mod settings;
 mod time;
+mod title;
 mod tool;
 mod workflow;
 
@@ -25,5 +26,6 @@ pub use pause::{PauseWords, workflow_pause};
 pub use run::run_facts;
 pub use settings::{named_settings, settings};
 pub use time::{took, took_about};
+pub use title::title_of_prompt;
 pub use tool::{CallEnd, asked, call, call_end};
 pub use workflow::workflow_record;

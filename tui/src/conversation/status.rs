@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use harness_protocol::{ConversationState, Event, Family, Job, Settings, Snapshot, State, Usage};
+use harness_protocol::{
+    ConversationState, Event, Family, Job, Settings, Snapshot, State, Usage, words,
+};
 
 use super::context::Context;
 
@@ -125,7 +127,14 @@ impl Status {
                 self.starter = by.clone().map(|by| (*run_id, by));
                 self.turn = 0;
             }
-            Event::User { run_id, .. } => self.run_id = run_id.or(self.run_id),
+            Event::User {
+                content, run_id, ..
+            } => {
+                self.run_id = run_id.or(self.run_id);
+                if self.title.is_none() {
+                    self.title = words::title_of_prompt(content);
+                }
+            }
             Event::TurnStarted { run_id, turn, .. } => {
                 self.run_id = Some(*run_id);
                 self.turn = *turn;

@@ -763,6 +763,9 @@ impl Ledger {
         self.asked = 0;
         self.failed = false;
         self.totals.prompts = self.totals.prompts.saturating_add(1);
+        if self.totals.prompt_title.is_none() {
+            self.totals.prompt_title = words::title_of_prompt(content);
+        }
         self.totals.runs = self.totals.runs.max(run.0).min(MAX_RUN);
         if let Some(item) = item {
             self.unqueue(&[item]);
@@ -780,7 +783,10 @@ impl Ledger {
         self.run = None;
         self.turn = None;
         self.last_calls.clear();
+        // The end of a run of before titles were taken from prompts has none.
+        let title = self.totals.prompt_title.take();
         self.totals = totals.clone();
+        self.totals.prompt_title = self.totals.prompt_title.take().or(title);
         self.totals.runs = self.totals.runs.max(run.0).min(MAX_RUN);
         // The status that follows says the same; a torn journal may lack it.
         self.status = Status {
