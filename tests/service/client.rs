@@ -9,7 +9,7 @@ use tokio::net::TcpStream;
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 
 /// Time limit for anything that must happen.
-pub(crate) const LIMIT: Duration = Duration::from_secs(15);
+pub(crate) const LIMIT: Duration = Duration::from_secs(60);
 
 /// Waits for something that must happen.
 pub(crate) async fn within<F: Future>(what: &str, future: F) -> F::Output {

@@ -66,7 +66,7 @@ pub(crate) async fn exchange(address: SocketAddr, request: &str) -> Option<(u16,
     stream.write_all(request.as_bytes()).await.ok()?;
     let mut answer = Vec::new();
     let reading = stream.read_to_end(&mut answer);
-    tokio::time::timeout(Duration::from_secs(15), reading)
+    tokio::time::timeout(crate::client::LIMIT, reading)
         .await
         .expect("an answer or the end")
         .ok()?;

@@ -161,7 +161,7 @@ async fn a_client_shows_what_it_is_attached_to_and_where_that_is_another() {
         first.starts_with("status: folder ~/a · model the demo: a few rules, no model · version "),
         "{out}"
     );
-    assert_eq!(lines.next(), Some("status: attached to untitled (default)"));
+    assert_eq!(lines.next(), Some("status: attached to hi (default)"));
     let mut plain = in_folder(home, "b", &["attach", "--plain"]);
     let (_, out, err) = output(&mut plain);
     assert_eq!(err, "");

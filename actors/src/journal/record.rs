@@ -547,7 +547,7 @@ pub struct Totals {
     /// The title, if it was changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// The title that the first prompt gives, for as long as nobody gave one.
+    /// The title from the first prompt; one that was given takes precedence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt_title: Option<String>,
     /// Number of runs that were started; also the number of the last one.

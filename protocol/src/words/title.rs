@@ -1,4 +1,4 @@
-//! The title that a conversation has from its first prompt, for as long as nobody gave it one.
+//! The title of a conversation from its first prompt, which serves until it is given another.
 
 use crate::hidden;
 
@@ -53,13 +53,22 @@ mod tests {
         for (prompt, title) in [
             ("fix the test", Some("fix the test")),
             ("\n\n  fix\tthe   test  \nmore", Some("fix the test")),
-            ("/compact\n@src/main.rs @b.rs\nwhat is this?", Some("what is this?")),
-            ("@src/main.rs what is this?", Some("@src/main.rs what is this?")),
+            (
+                "/compact\n@src/main.rs @b.rs\nwhat is this?",
+                Some("what is this?"),
+            ),
+            (
+                "@src/main.rs what is this?",
+                Some("@src/main.rs what is this?"),
+            ),
             ("!make test", None),
             ("\u{1b}]0;x\u{7}hello", Some("]0;xhello")),
             ("\u{202e}\u{200b}", None),
             ("", None),
-            (long, Some("Explain why the second test of the parser fails…")),
+            (
+                long,
+                Some("Explain why the second test of the parser fails…"),
+            ),
         ] {
             assert_eq!(title_of_prompt(prompt).as_deref(), title, "{prompt:?}");
         }

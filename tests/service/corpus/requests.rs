@@ -40,7 +40,7 @@ async fn status(address: SocketAddr, bytes: &[u8]) -> Option<u16> {
     {
         drop(stream.shutdown().await);
         // The service itself waits ten seconds for the rest of a body.
-        let end = tokio::time::timeout(Duration::from_secs(30), stream.read_to_end(&mut answer));
+        let end = tokio::time::timeout(Duration::from_secs(120), stream.read_to_end(&mut answer));
         drop(end.await.expect("the connection ends"));
     }
     let text = std::str::from_utf8(answer.get(..STATUS)?).ok()?;

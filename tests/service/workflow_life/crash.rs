@@ -23,7 +23,7 @@ use crate::crash::exchange;
 use crate::workflow_ground::{BRANCH, Bench, ID, Turn, file, git, verdict};
 
 /// Time limit of a workflow up to its end, with a kill on the way.
-const LIMIT: Duration = Duration::from_secs(60);
+const LIMIT: Duration = Duration::from_secs(180);
 
 /// The moment when a service is killed: a delay after a record.
 #[derive(Debug, Clone, Copy)]

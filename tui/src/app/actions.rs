@@ -37,9 +37,18 @@ impl App {
                 return;
             }
         }
-        match self.action(press) {
-            Some(action) => self.act(action),
+        self.offer_focus();
+        if self.must_ignore(press) {
+            return;
+        }
+        let bound = self.bound(press);
+        match bound {
+            Some((place, action)) => self.act(place, action),
             None => self.type_in(press),
+        }
+        let asks_for_band = matches!(bound, Some((_, Action::Decide | Action::FollowUp)));
+        if !self.answers() && !asks_for_band {
+            self.typed_at = Some(self.now);
         }
     }
 
@@ -64,10 +73,16 @@ impl App {
             Some(Overlay::Board(board)) => return vec![Self::board_place(board)],
             Some(Overlay::Help { .. } | Overlay::Facts(_)) | None => {}
         }
-        if let Some(place) = self.band_place() {
-            return vec![place];
-        }
         let mut places = Vec::new();
+        match self.band_place() {
+            // What a key of the band is not bound to, it does for the conversation.
+            Some(Place::Band) if self.selection.is_some() => {
+                return vec![Place::Selecting, Place::Band, Place::Empty];
+            }
+            Some(Place::Band) => return vec![Place::Band, Place::Empty],
+            Some(place) => return vec![place],
+            None => {}
+        }
         if !self.completions().is_empty() {
             places.push(Place::Commands);
         }
@@ -86,14 +101,23 @@ impl App {
     }
 
     fn action(&self, press: &KeyPress) -> Option<Action> {
+        self.bound(press).map(|(_, action)| action)
+    }
+
+    /// The action of a key, and the place that binds it.
+    fn bound(&self, press: &KeyPress) -> Option<(Place, Action)> {
         let chord = Chord::from(press);
         let is_written = press.is_burst || !self.composer.is_empty();
         if is_written && chord == Chord::plain(Key::Char('?')) {
             // To an attached paste, or in a paste that the terminal does not mark as one.
             return None;
         }
-        let bound = |place| keys::action(chord, place);
-        self.places().into_iter().find_map(bound)
+        // A paste that the terminal does not mark as one answers nothing.
+        let is_pasted = press.is_burst && matches!(press.code, Key::Char(_));
+        let mut places = self.places();
+        places.retain(|place| !(is_pasted && *place == Place::Band));
+        let bound = |place| keys::action(chord, place).map(|action| (place, action));
+        places.into_iter().find_map(bound)
     }
 
     /// A key that is bound to nothing is text, if it is any.
@@ -104,6 +128,7 @@ impl App {
         if press.control || press.alt {
             return;
         }
+        self.leave_band_writing();
         let mut buffer = [0; 4];
         self.write(character.encode_utf8(&mut buffer));
     }
@@ -153,14 +178,15 @@ impl App {
         }
     }
 
-    fn act(&mut self, action: Action) {
+    fn act(&mut self, place: Place, action: Action) {
+        let is_of_band = matches!(place, Place::Band | Place::BandScope | Place::BandReason);
         match &self.overlay {
             Some(Overlay::Picker(_)) => self.act_on_picker(action),
             Some(Overlay::Chooser(_)) => self.act_on_chooser(action),
             Some(Overlay::Past(_)) => self.act_on_past(action),
             Some(Overlay::Search(_)) => self.act_on_search(action),
             Some(Overlay::Board(_)) => self.act_on_board(action),
-            None if self.answers() => self.act_on_band(action),
+            None if is_of_band => self.act_on_band(action),
             Some(Overlay::Help { .. } | Overlay::Facts(_)) | None => {
                 self.act_on_conversation(action);
             }

@@ -1,7 +1,7 @@
 //! The band above the input in which an approval waits for its answer.
 //!
 //! Invariant: nothing that is typed without the focus answers, and nothing answers what was not on the
-//! screen for a while, or whose end was not.
+//! screen for a while, or whose end was not. The band takes the focus by itself while the draft is empty.
 
 use std::time::Duration;
 
@@ -11,14 +11,16 @@ use harness_protocol::{
 
 use super::{App, Field, Regions};
 use crate::asked::{Shown, head, subject};
-use crate::keys::{Action, Place};
+use crate::keys::{self, Action, Chord, Place};
 use crate::layout::{Block, Piece, Row};
 use crate::link::Order;
+use crate::terminal::{Key, KeyPress};
 use crate::text::{self, ANOTHER_CLIENT, Hidden, break_anywhere, one_line, sanitize, someone};
 use crate::theme::{Look, Token};
 
-/// Minimum time that a band must be on the screen before a key is for it.
-const SETTLES: Duration = Duration::from_millis(400);
+/// Minimum time that a band must be on the screen, without a key for anything else, before a key is for it; and the
+/// time after a band disappeared in which its keys are ignored.
+const SETTLES: Duration = Duration::from_millis(500);
 
 /// Maximum number of columns of the head's row for the count of rows below.
 const BESIDE_HEAD: usize = 20;
@@ -36,10 +38,16 @@ pub(crate) struct Band {
     width: u16,
     /// Number of rows above its window.
     above: usize,
-    /// True if the last row was in its window.
-    is_read: bool,
+    /// True if the rule is in the first row, else it is in the last ones.
+    is_rule_first: bool,
+    /// The time at which its last row was in its window.
+    read_at: Option<Duration>,
     /// True if the keys are for it.
     pub(crate) has_focus: bool,
+    /// True if the operator went back to the input: it does not take the focus by itself again.
+    is_declined: bool,
+    /// The place of the choice that Enter takes.
+    chosen: usize,
     pub(crate) asks: BandAsks,
     /// The answer that is on its way.
     sent: Option<Verdict>,
@@ -66,8 +74,11 @@ impl Band {
             block: Block::default(),
             width: 0,
             above: 0,
-            is_read: false,
+            is_rule_first: false,
+            read_at: None,
             has_focus: false,
+            is_declined: false,
+            chosen: 0,
             asks: BandAsks::Answer,
             sent: None,
         }
@@ -133,18 +144,39 @@ impl Band {
                 "allow by the rule: r this run · c this conversation · f this folder · Esc"
                     .to_owned()
             }
-            BandAsks::Answer if !self.is_read => {
-                "↓ PgDn to its end first · d deny · D say why · s stop · Esc".to_owned()
-            }
             BandAsks::Answer => {
-                let more = if self.rule().is_some() {
-                    " · A for longer"
-                } else {
-                    ""
-                };
-                format!("a allow{more} · d deny · D say why · s deny and stop · Esc")
+                let mut hint = String::new();
+                for (place, (_, words)) in self.choices().iter().enumerate() {
+                    let is_chosen = place == self.chosen;
+                    let (left, right) = if is_chosen { ("[", "]") } else { ("", "") };
+                    hint.push_str(&format!("{left}{words}{right} · "));
+                }
+                hint + "Esc"
             }
         }
+    }
+
+    /// The choices in the order of the screen. What was not read to its end cannot be allowed.
+    fn choices(&self) -> Vec<(Action, &'static str)> {
+        let mut choices = match (self.read_at, self.rule()) {
+            (None, _) => vec![(Action::PageDown, "PgDn to its end first")],
+            (Some(_), None) => vec![(Action::Allow, "a allow")],
+            (Some(_), Some(_)) => vec![
+                (Action::Allow, "a allow"),
+                (Action::AllowLonger, "A for longer"),
+            ],
+        };
+        choices.extend([
+            (Action::Deny, "d deny"),
+            (Action::DenySaying, "D say why"),
+            (Action::DenyAndStop, "s deny and stop"),
+        ]);
+        choices
+    }
+
+    fn choose(&mut self, step: isize) {
+        let last = self.choices().len() - 1;
+        self.chosen = self.chosen.saturating_add_signed(step).min(last);
     }
 
     /// Lays it out for a width.
@@ -153,18 +185,29 @@ impl Band {
             return;
         }
         self.width = width;
-        self.is_read = false;
+        self.read_at = None;
         let columns = usize::from(width).max(1);
         let mut shown = Vec::new();
         // The head is one row. Where a long name would hide the rest of it, all of it is below.
         if text::width(&self.subject) + BESIDE_HEAD > columns {
             shown.push(Shown::Line(self.subject.clone(), Token::Notice));
         }
-        let because = self.approval.because.clone();
+        let mut because = self.approval.because.clone();
+        let mut rule = self
+            .rule()
+            .map(|rule| format!("the rule for longer: {rule}"));
+        // Both in one row, where they fit: an edit of one line is then seen whole on a small screen.
+        self.is_rule_first = false;
+        if let Some(words) = &rule {
+            let both = format!("{because} · {words}");
+            if text::width(&both) <= columns {
+                because = both;
+                rule = None;
+                self.is_rule_first = true;
+            }
+        }
         shown.push(Shown::Line(because, Token::Notice));
         shown.extend(subject(&self.approval.subject));
-        let rule = self.approval.rule.iter();
-        let rule = rule.map(|rule| format!("the rule for longer: {rule}"));
         shown.extend(rule.map(|rule| Shown::Line(rule, Token::Notice)));
         self.block = Block::default();
         for shown in shown {
@@ -210,13 +253,22 @@ fn count(files: usize) -> String {
 impl App {
     /// Shows the open approval, or removes the band if there is none.
     pub(super) fn settle_band(&mut self) {
-        let Some(open) = self.conversation.approval() else {
-            self.band = None;
+        let open = self.conversation.approval();
+        let is_open = |band: &Band| {
+            open.is_some_and(|open| {
+                band.approval.id == open.id && band.approval.digest == open.digest
+            })
+        };
+        if self.band.as_ref().is_some_and(|band| !is_open(band)) {
+            let gone = self.band.take();
+            if gone.is_some_and(|band| band.has_focus) {
+                self.band_gone_at = Some(self.now);
+            }
+        }
+        let Some(open) = open else {
             return;
         };
-        let is_it =
-            |band: &Band| band.approval.id == open.id && band.approval.digest == open.digest;
-        if !self.band.as_ref().is_some_and(is_it) {
+        if self.band.is_none() {
             let folder = self.conversation.status().folder.as_deref();
             self.band = Some(Band::new(open, folder, self.now));
         }
@@ -225,10 +277,50 @@ impl App {
             band.lay_out(width);
         }
         let height = self.band_window();
+        let now = self.now;
         if let Some(band) = &mut self.band {
             band.scroll(0, height);
-            band.is_read |= height > 0 && band.above + height >= band.len();
+            if height > 0 && band.above + height >= band.len() {
+                band.read_at.get_or_insert(now);
+            }
         }
+        self.offer_focus();
+    }
+
+    /// Gives the band the keys once it was on the screen for a while and the operator does not write.
+    pub(super) fn offer_focus(&mut self) {
+        let is_free = self.overlay.is_none()
+            && self.composer.is_empty()
+            && self.picked.is_none()
+            && self.selection.is_none()
+            && !self.is_typing();
+        let now = self.now;
+        if let Some(band) = &mut self.band {
+            let has_settled = now.saturating_sub(band.since) >= SETTLES;
+            band.has_focus |= is_free && has_settled && !band.is_declined;
+        }
+    }
+
+    /// True if a key was pressed elsewhere a moment ago.
+    fn is_typing(&self) -> bool {
+        self.typed_at
+            .is_some_and(|at| self.now.saturating_sub(at) < SETTLES)
+    }
+
+    /// True if a key must be ignored: it answers an approval, and the band appeared or disappeared a moment ago. No key of
+    /// an operator who is writing is.
+    pub(super) fn must_ignore(&self, press: &KeyPress) -> bool {
+        let is_for_band = matches!(press.code, Key::Char(_) | Key::Enter)
+            && keys::action(Chord::from(press), Place::Band).is_some();
+        let came = self.band.as_ref().filter(|band| !band.is_declined);
+        let came_at = came.map(|band| band.since);
+        let mut turns = [came_at, self.band_gone_at].into_iter().flatten();
+        is_for_band
+            && !self.answers()
+            && self.overlay.is_none()
+            && self.composer.is_empty()
+            && !self.is_typing()
+            && turns.any(|at| self.now.saturating_sub(at) < SETTLES)
     }
 
     /// Number of rows of the band that are in its window.
@@ -261,8 +353,34 @@ impl App {
             Some(band) if now.saturating_sub(band.since) < SETTLES => {}
             Some(band) => {
                 band.has_focus = !band.has_focus;
+                band.is_declined = !band.has_focus;
                 band.asks = BandAsks::Answer;
             }
+        }
+    }
+
+    /// A character that is no key of the band goes back to the input with the focus.
+    pub(super) fn leave_band_writing(&mut self) {
+        if let Some(band) = &mut self.band
+            && matches!(band.asks, BandAsks::Answer)
+        {
+            band.has_focus = false;
+        }
+    }
+
+    /// Takes the choice that is marked. The end of what is asked must have been on the screen for a while: the key may
+    /// have been meant to bring it there.
+    fn take_choice(&mut self) {
+        let now = self.now;
+        let Some(band) = &self.band else { return };
+        let chosen = band.choices().get(band.chosen).map(|(action, _)| *action);
+        let is_read = band
+            .read_at
+            .is_some_and(|at| now.saturating_sub(at) >= SETTLES);
+        match chosen {
+            Some(Action::Allow | Action::AllowLonger) if !is_read => {}
+            Some(action) => self.act_on_band(action),
+            None => {}
         }
     }
 
@@ -280,7 +398,10 @@ impl App {
             Action::Top => band.scroll(isize::MIN, height),
             Action::Bottom => band.scroll(isize::MAX, height),
             Action::Close => match band.asks {
-                BandAsks::Answer => band.has_focus = false,
+                BandAsks::Answer => {
+                    band.has_focus = false;
+                    band.is_declined = true;
+                }
                 BandAsks::Scope | BandAsks::Reason(_) => band.asks = BandAsks::Answer,
             },
             Action::Backspace => {
@@ -293,17 +414,32 @@ impl App {
                     field.clear();
                 }
             }
-            Action::Accept => {
-                if let BandAsks::Reason(field) = &band.asks {
+            Action::Accept => match &band.asks {
+                BandAsks::Reason(field) => {
                     let reason = Some(field.text().to_owned()).filter(|text| !text.is_empty());
                     self.deny(reason, false);
                 }
-            }
+                BandAsks::Answer => self.take_choice(),
+                BandAsks::Scope => {}
+            },
+            Action::Left => band.choose(-1),
+            Action::Right => band.choose(1),
             Action::Decide => self.focus_band(),
             Action::Interrupt => self.interrupt(),
             Action::Allow => self.allow(Scope::Once),
-            Action::AllowLonger if !band.is_read => self.say_unread(),
-            Action::AllowLonger if band.rule().is_some() => band.asks = BandAsks::Scope,
+            Action::AllowLonger if band.read_at.is_none() => self.say_unread(),
+            Action::AllowLonger if band.rule().is_some() => {
+                band.asks = BandAsks::Scope;
+                // The rule that it is allowed by is on the screen.
+                band.scroll(
+                    if band.is_rule_first {
+                        isize::MIN
+                    } else {
+                        isize::MAX
+                    },
+                    height,
+                );
+            }
             Action::AllowLonger => self.say("this can be allowed once only"),
             Action::ForRun => self.allow(Scope::Run),
             Action::ForConversation => self.allow(Scope::Conversation),
@@ -342,7 +478,10 @@ impl App {
 
     /// Allows what the band shows; whether it could be.
     fn allow(&mut self, scope: Scope) {
-        let is_read = self.band.as_ref().is_some_and(|band| band.is_read);
+        let is_read = self
+            .band
+            .as_ref()
+            .is_some_and(|band| band.read_at.is_some());
         if !is_read {
             self.say_unread();
             return;

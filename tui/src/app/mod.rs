@@ -157,6 +157,10 @@ pub struct App {
     pub(crate) overlay: Option<Overlay>,
     /// The approvals that wait for an operator's answer.
     pub(crate) band: Option<Band>,
+    /// The time at which a band went that had the keys.
+    band_gone_at: Option<Duration>,
+    /// The time of the last key that was not for a band.
+    typed_at: Option<Duration>,
     pub(crate) toast: Option<Toast>,
     pub(crate) link: LinkState,
     /// The service that it is attached to, once that is known.
@@ -248,6 +252,8 @@ impl App {
             picked: None,
             overlay: None,
             band: None,
+            band_gone_at: None,
+            typed_at: None,
             toast: None,
             link: LinkState::Opening,
             service: None,

@@ -34,7 +34,7 @@ fn notice(text: &str) -> Effect {
 /// Spec: [TERM-307]
 #[test]
 fn a_long_run_an_error_and_a_question_are_told_to_those_who_look_elsewhere() {
-    let finished = notice("c: finished after 5 s");
+    let finished = notice("go: finished after 5 s");
     let mut app = after(5);
     assert_eq!(end(&mut app, "completed", None), []);
     let mut app = after(5);
@@ -49,7 +49,7 @@ fn a_long_run_an_error_and_a_question_are_told_to_those_who_look_elsewhere() {
     assert_eq!(end(&mut app, "completed", None), [Effect::Ring]);
     let mut app = after(4);
     app.is_focused = false;
-    let failed = notice("c: failed after 4 s");
+    let failed = notice("go: failed after 4 s");
     assert_eq!(end(&mut app, "error", None), [Effect::Ring, failed]);
     // The one who cancelled it knows.
     let mut app = after(9);
@@ -83,7 +83,7 @@ fn the_title_says_how_the_conversation_is_and_where() {
     let mut app = attached(&[]);
     assert_eq!(title(&app), "● c");
     let mut app_running = attached(&running());
-    assert_eq!(title(&app_running), "… c");
+    assert_eq!(title(&app_running), "… go");
     app_running.own.terminal_title = false;
     assert_eq!(app_running.window_title(), None);
     let renamed = |title: &str| event(json!({"type": "renamed", "title": title, "by": "ana"}));

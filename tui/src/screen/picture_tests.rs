@@ -374,7 +374,6 @@ fn what_waits_for_an_answer() {
     app.update(Msg::Tick, Duration::from_secs(1));
     keep("approval", &mut app);
     resize(&mut app, SIZES[0]);
-    key(&mut app, Key::Tab);
     key(&mut app, Key::End);
     keep_one("approval_read", &mut app);
     key(&mut app, Key::Char('A'));

@@ -284,6 +284,7 @@ fn totals_add_up_and_the_end_of_a_run_tells_them() {
     };
     let sums = Totals {
         title: None,
+        prompt_title: Some("hi".to_owned()),
         runs: 1,
         prompts: 1,
         turns: 2,

@@ -98,6 +98,7 @@ fn a_plain_run_is_written_down_whole() {
     let effects = whole(&mut machine, [got(1, 0, Block::text("a")), finished]);
     let run = RunId(1);
     let totals = Totals {
+        prompt_title: Some("hi".to_owned()),
         runs: 1,
         prompts: 1,
         turns: 1,
