@@ -6,8 +6,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::change::{
-    CHANGED_SINCE, Known, Matches, OtherEncoding, carry_out_at_once, check_size, find, nearest,
-    planned, with_line_ends_of,
+    CHANGED_SINCE, Known, LineEnds, Matches, OtherEncoding, carry_out_at_once, check_size, find,
+    nearest, planned,
 };
 use super::look_alikes::look_alikes;
 use super::plan::PlanFuture;
@@ -141,6 +141,7 @@ fn changed(known: &Known, input: &Input) -> Result<(Vec<u8>, Vec<String>), ToolE
         return Err(no_match(file, &input.old_string));
     }
     let other_encoding = OtherEncoding::find(known, &input.new_string);
+    let line_ends = LineEnds::of(file);
     let mut after = Vec::with_capacity(file.len());
     let mut at = 0;
     for place in &places {
@@ -148,7 +149,7 @@ fn changed(known: &Known, input: &Input) -> Result<(Vec<u8>, Vec<String>), ToolE
         if let Some(other) = &other_encoding {
             other.check(&file[place.clone()], &input.new_string)?;
         }
-        let put = with_line_ends_of(file, place, &input.new_string, level);
+        let put = line_ends.applied(place, &input.new_string, level);
         // However often it is put there, not more is held than may be.
         check_size(after.len() + put.len())?;
         after.extend_from_slice(put.as_bytes());

@@ -5,13 +5,14 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use harness_protocol::{ChangeAction, FileChange};
 use tokio::time::Instant;
 
 use super::held_contents::{HeldContents, MAX_FILE};
 use crate::attachment::sha256;
+use crate::clock::Clock;
 use crate::tool::change::{Diff, diff, place_of, read_bytes};
 use crate::tool::protected::content_place;
 use crate::tool::{ToolContext, closed};
@@ -31,6 +32,12 @@ const GIT: &str = ".git";
 /// The note about a file that undo leaves.
 const MAYBE_COPY: &str =
     "it may be the only copy of a file that the command changed, so undo leaves it";
+/// The note about a file that came from a place that is not known.
+const FROM_ELSEWHERE: &str = "it is older than the command and came from elsewhere, so undo leaves what may be its only copy";
+/// The resolution of the times of files, which are behind the clock by as much.
+///
+/// Source: inode_timestamps in the kernel, a jiffy of at most 10 ms.
+const RESOLUTION: Duration = Duration::from_millis(10);
 /// The bits of a mode that tell the kind of a file, and those of a regular file.
 ///
 /// Source: inode(7), "The file type and mode".
@@ -84,6 +91,8 @@ pub(super) struct Inventory {
     workspace: PathBuf,
     found: Listing,
     held: HeldContents,
+    /// The time at which the look began.
+    begun: SystemTime,
 }
 
 /// The result of a look at a folder.
@@ -120,6 +129,8 @@ impl Inventory {
     pub(super) fn take(workspace: &Path, known: &[PathBuf]) -> Self {
         let within = known.iter().filter(|path| path.starts_with(workspace));
         Self {
+            // The kernel stamps files by the clock of the system.
+            begun: Clock::system().now(),
             workspace: workspace.to_owned(),
             found: Listing::of(workspace, None),
             held: HeldContents::of(within),
@@ -357,6 +368,7 @@ impl Naming<'_> {
         let is_copy = action == ChangeAction::Made
             && is.is_some_and(|is| self.lost_sizes.contains(&is.content.size))
             && !self.moved.values().any(|name| name == path);
+        let is_foreign = action != ChangeAction::Removed && self.is_from_elsewhere(path);
         let diff = self.diff(action, before, after.as_deref());
         let kept = before.and_then(|bytes| self.keep(path, bytes));
         Some(FileChange {
@@ -365,7 +377,10 @@ impl Naming<'_> {
             action,
             before: kept,
             // Without it, undo leaves the file.
-            after: after.as_deref().filter(|_| !is_copy).map(sha256),
+            after: after
+                .as_deref()
+                .filter(|_| !is_copy && !is_foreign)
+                .map(sha256),
             by_command: true,
             mode: mode.filter(|_| action == ChangeAction::Removed),
             added: diff.added,
@@ -374,8 +389,32 @@ impl Naming<'_> {
             diff_cut: diff.is_cut,
             place: place_of(&self.inventory.workspace, path),
             folders: self.folders(path, action),
-            notes: is_copy.then(|| MAYBE_COPY.to_owned()).into_iter().collect(),
+            notes: [(is_copy, MAYBE_COPY), (is_foreign, FROM_ELSEWHERE)]
+                .into_iter()
+                .filter(|(is_so, _)| *is_so)
+                .map(|(_, note)| note.to_owned())
+                .collect(),
         })
+    }
+
+    /// True if a file that is now at the path is older than the command, was at no other path that is known, and has
+    /// this name only. Of a file system that does not tell when files were made, the time of the last change counts.
+    fn is_from_elsewhere(&self, path: &Path) -> bool {
+        let (was, is) = (
+            self.inventory.found.files.get(path),
+            self.now.files.get(path),
+        );
+        let inode = |stamp: &Stamp| (stamp.content.device, stamp.content.inode);
+        let is_same = was.map(inode) == is.map(inode);
+        if is_same || self.moved.values().any(|name| name == path) {
+            return false;
+        }
+        let Ok(found) = fs::symlink_metadata(path) else {
+            return true;
+        };
+        let made_at = found.created().or_else(|_| found.modified());
+        let is_older = made_at.is_ok_and(|at| at + RESOLUTION < self.inventory.begun);
+        found.is_file() && found.nlink() == 1 && is_older
     }
 
     fn read(&mut self, path: &Path) -> Option<Vec<u8>> {

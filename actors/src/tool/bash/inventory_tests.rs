@@ -3,7 +3,6 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use harness_protocol::{ChangeAction, Place, UndoOutcome};
 
 use super::*;
-use crate::clock::Clock;
 use crate::tool::change::{BeforeStore, Undo};
 use crate::tool::{Cancellation, ToolContext};
 
@@ -303,4 +302,55 @@ fn what_a_command_made_stays_while_it_may_be_the_only_copy_of_a_file() {
         }
         assert_eq!(fs::read_to_string(home.at("kept")).unwrap(), "1\n");
     }
+}
+
+/// Spec: [UNDO-770]
+#[test]
+fn a_file_that_came_from_an_unknown_place_is_never_overwritten_or_removed_by_undo() {
+    let home = Home::new();
+    home.put("known", "1\n");
+    home.put("target/CACHEDIR.TAG", "");
+    home.put("target/only", "2\n");
+    home.put("target/other", "3\n");
+    let outside = home.home.path().join("outside");
+    fs::write(&outside, "4\n").unwrap();
+    let mut before = Inventory::take(&home.context.folder, &[home.at("known")]);
+    // As if the files had been there for longer.
+    before.begun += RESOLUTION + Duration::from_secs(1);
+    fs::rename(home.at("target/only"), home.at("known")).unwrap();
+    fs::rename(&outside, home.at("new")).unwrap();
+    // One that has another name is no only copy.
+    fs::hard_link(home.at("target/other"), home.at("linked")).unwrap();
+    let found = before.compare(&home.context);
+    let noted = |name: &str| {
+        let path = home.at(name).display().to_string();
+        let change = found.changes.iter().find(|it| it.path == path).unwrap();
+        change.notes == [FROM_ELSEWHERE]
+    };
+    assert!(noted("known") && noted("new") && !noted("linked"));
+    let undone = home.undo().take_back(&found.changes, false);
+    let outcomes: Vec<_> = undone.iter().map(|file| file.outcome).collect();
+    let expected = [
+        UndoOutcome::Conflict,
+        UndoOutcome::Removed,
+        UndoOutcome::Conflict,
+    ];
+    assert_eq!(outcomes, expected, "{undone:?}");
+    for (name, content) in [("known", "2\n"), ("new", "4\n")] {
+        assert_eq!(fs::read_to_string(home.at(name)).unwrap(), content);
+    }
+}
+
+/// Spec: [UNDO-770]
+#[test]
+fn a_file_whose_own_path_cannot_get_it_back_stays_at_its_new_name() {
+    let home = Home::new();
+    home.put("f", "1\n");
+    let found = home.changed(&["f"], || {
+        fs::rename(home.at("f"), home.at("g")).unwrap();
+        symlink("g", home.at("f")).unwrap();
+    });
+    home.undo().take_back(&found.changes, false);
+    assert_eq!(fs::read_to_string(home.at("g")).unwrap(), "1\n");
+    assert_eq!(fs::read_to_string(home.at("f")).unwrap(), "1\n");
 }

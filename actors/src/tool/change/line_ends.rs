@@ -40,46 +40,90 @@ impl LineEnd {
     }
 }
 
-/// A text with the line ends of the place in a file where it is put: a line that was there keeps its own, a new one
-/// takes that of the line that it replaces or follows. A file without any takes the text unchanged. So does one
-/// with CR LF in it, if the place was found byte for byte: then it is meant so.
-pub(in crate::tool) fn with_line_ends_of<'t>(
-    file: &[u8],
-    place: &Range<usize>,
-    text: &'t str,
-    level: Level,
-) -> Cow<'t, str> {
-    if !text.contains('\n') || text.contains("\r\n") && level == Level::Exact {
-        return Cow::Borrowed(text);
-    }
-    if has_only_cr(file) {
-        return Cow::Owned(LineEnd::Cr.apply(text));
-    }
-    let Some(old) = lines_at(file, place) else {
-        return Cow::Borrowed(text);
-    };
-    let plain = text.replace("\r\n", "\n");
-    let new: Vec<&str> = plain.split('\n').collect();
-    let is_same = |(old, new): &(&OldLine<'_>, &&str)| old.bytes == new.as_bytes();
-    let kept = old.iter().zip(&new).take_while(is_same).count();
-    let rest = old.len().min(new.len()) - kept;
-    let from_behind = old.iter().rev().zip(new.iter().rev()).take(rest);
-    let kept_behind = from_behind.take_while(is_same).count();
-    // The last line that is replaced, or else the one before the new lines.
-    let last_replaced = (old.len() - kept_behind).saturating_sub(1);
-    let mut put = String::with_capacity(text.len());
-    for (at, line) in new.iter().enumerate() {
-        put.push_str(line);
-        let behind = new.len() - at;
-        let own = match behind <= kept_behind {
-            true => old.len() - behind,
-            false => at.min(last_replaced),
-        };
-        if behind > 1 {
-            put.push_str(old[own].end.text());
+/// The line ends of a file, found once for all the places that are replaced in it.
+pub(in crate::tool) struct LineEnds<'f> {
+    file: &'f [u8],
+    /// The places of the line feeds, in their order.
+    feeds: Vec<usize>,
+    has_only_cr: bool,
+}
+
+impl<'f> LineEnds<'f> {
+    /// Looks through a file.
+    pub(in crate::tool) fn of(file: &'f [u8]) -> Self {
+        let feeds = file.iter().enumerate().filter(|(_, byte)| **byte == b'\n');
+        Self {
+            file,
+            feeds: feeds.map(|(at, _)| at).collect(),
+            has_only_cr: has_only_cr(file),
         }
     }
-    Cow::Owned(put)
+
+    /// A text with the line ends of the place in the file where it is put: a line that was there keeps its own, a new
+    /// one takes that of the line that it replaces or follows. A file without any takes the text unchanged. So does one
+    /// with CR LF in it, if the place was found byte for byte: then it is meant so.
+    pub(in crate::tool) fn applied<'t>(
+        &self,
+        place: &Range<usize>,
+        text: &'t str,
+        level: Level,
+    ) -> Cow<'t, str> {
+        if !text.contains('\n') || text.contains("\r\n") && level == Level::Exact {
+            return Cow::Borrowed(text);
+        }
+        if self.has_only_cr {
+            return Cow::Owned(LineEnd::Cr.apply(text));
+        }
+        let Some(old) = self.lines_at(place) else {
+            return Cow::Borrowed(text);
+        };
+        let plain = text.replace("\r\n", "\n");
+        let new: Vec<&str> = plain.split('\n').collect();
+        let is_same = |(old, new): &(&OldLine<'_>, &&str)| old.bytes == new.as_bytes();
+        let kept = old.iter().zip(&new).take_while(is_same).count();
+        let rest = old.len().min(new.len()) - kept;
+        let from_behind = old.iter().rev().zip(new.iter().rev()).take(rest);
+        let kept_behind = from_behind.take_while(is_same).count();
+        // The last line that is replaced, or else the one before the new lines.
+        let last_replaced = (old.len() - kept_behind).saturating_sub(1);
+        let mut put = String::with_capacity(text.len());
+        for (at, line) in new.iter().enumerate() {
+            put.push_str(line);
+            let behind = new.len() - at;
+            let own = match behind <= kept_behind {
+                true => old.len() - behind,
+                false => at.min(last_replaced),
+            };
+            if behind > 1 {
+                put.push_str(old[own].end.text());
+            }
+        }
+        Cow::Owned(put)
+    }
+
+    /// The lines at a place; `None` if the file has no line end.
+    fn lines_at(&self, place: &Range<usize>) -> Option<Vec<OldLine<'f>>> {
+        let file = self.file;
+        let first = self.feeds.partition_point(|feed| *feed < place.start);
+        let mut lines = Vec::new();
+        let mut at = place.start;
+        for feed in &self.feeds[first..] {
+            let end = end_at(file, *feed);
+            if *feed >= place.end {
+                let bytes = &file[at..place.end];
+                lines.push(OldLine { bytes, end });
+                return Some(lines);
+            }
+            let bytes = file[at..=*feed].strip_suffix(end.text().as_bytes());
+            let bytes = bytes.unwrap_or_default();
+            lines.push(OldLine { bytes, end });
+            at = feed + 1;
+        }
+        let end = end_at(file, *self.feeds.last()?);
+        let bytes = &file[at..place.end];
+        lines.push(OldLine { bytes, end });
+        Some(lines)
+    }
 }
 
 /// A line that a new text replaces, in whole or in part.
@@ -87,31 +131,6 @@ struct OldLine<'f> {
     bytes: &'f [u8],
     /// The line end that it has in the file. The last line of the file has that of the line before.
     end: LineEnd,
-}
-
-/// The lines at a place; `None` if the file has no line end.
-fn lines_at<'f>(file: &'f [u8], place: &Range<usize>) -> Option<Vec<OldLine<'f>>> {
-    let mut lines = Vec::new();
-    let mut at = place.start;
-    loop {
-        let feed = file[at..].iter().position(|byte| *byte == b'\n');
-        let Some(feed) = feed.map(|length| at + length) else {
-            let end = last_end(&file[..at])?;
-            let bytes = &file[at..place.end];
-            lines.push(OldLine { bytes, end });
-            return Some(lines);
-        };
-        let end = end_at(file, feed);
-        if feed >= place.end {
-            let bytes = &file[at..place.end];
-            lines.push(OldLine { bytes, end });
-            return Some(lines);
-        }
-        let bytes = file[at..=feed].strip_suffix(end.text().as_bytes());
-        let bytes = bytes.unwrap_or_default();
-        lines.push(OldLine { bytes, end });
-        at = feed + 1;
-    }
 }
 
 /// A text that replaces the whole content of a file, with the byte order mark and the line end of the file if
@@ -153,12 +172,6 @@ fn only_end(file: &[u8]) -> Option<LineEnd> {
 /// The first line end; `None` if there is none.
 fn first_end(bytes: &[u8]) -> Option<LineEnd> {
     let at = bytes.iter().position(|byte| *byte == b'\n')?;
-    Some(end_at(bytes, at))
-}
-
-/// The last line end; `None` if there is none.
-fn last_end(bytes: &[u8]) -> Option<LineEnd> {
-    let at = bytes.iter().rposition(|byte| *byte == b'\n')?;
     Some(end_at(bytes, at))
 }
 
@@ -221,11 +234,24 @@ mod tests {
         ] {
             for (level, expected) in [(Level::Exact, exact), (Level::LineEnds, loose)] {
                 assert_eq!(
-                    with_line_ends_of(file, &place, text, level),
+                    LineEnds::of(file).applied(&place, text, level),
                     expected,
                     "{file:?} {place:?} {level:?}"
                 );
             }
+        }
+    }
+
+    /// Spec: [TOOL-770]
+    #[test]
+    fn of_many_places_in_a_long_line_each_costs_the_same() {
+        let mut file = "0123456789".repeat(400_000).into_bytes();
+        file.extend_from_slice(b"\r\n");
+        let ends = LineEnds::of(&file);
+        for number in 0..400_000 {
+            let place = number * 10..number * 10 + 1;
+            let put = ends.applied(&place, "x\ny", Level::Exact);
+            assert_eq!(put, "x\r\ny");
         }
     }
 

@@ -24,7 +24,7 @@ pub use before::BeforeStore;
 pub(super) use diff::{Diff, diff};
 pub(super) use encoding::OtherEncoding;
 pub(super) use keep::{CommandVersion, keep_change, proposed};
-pub(super) use line_ends::{with_line_ends_of, with_marks_of};
+pub(super) use line_ends::{LineEnds, with_marks_of};
 pub(super) use matching::{Matches, find};
 pub(super) use near::nearest;
 pub(super) use place::place_of;

@@ -52,7 +52,7 @@ impl Undo {
             undone.push(file);
         }
         for (path, of_path) in was_made {
-            // A content that goes back to another file is not lost with this one.
+            // A content that goes back to another file is not lost with this one, one that should and does not is.
             let after = of_path.last().and_then(|last| last.after.as_ref());
             let is_kept = after.is_some()
                 && undone.iter().any(|file| {
@@ -60,7 +60,14 @@ impl Undo {
                     let mut its = changes.iter().filter(|it| it.path == file.path);
                     is_back && its.any(|it| it.before.as_ref() == after)
                 });
-            undone.push(self.file(path, &of_path, has_lost && !is_kept, is_dry));
+            let is_missed = after.is_some()
+                && undone.iter().any(|file| {
+                    let is_left = file.outcome == UndoOutcome::Conflict;
+                    let mut its = changes.iter().filter(|it| it.path == file.path);
+                    is_left && its.any(|it| it.by_command && it.before.as_ref() == after)
+                });
+            let may_be_copy = (has_lost || is_missed) && !is_kept;
+            undone.push(self.file(path, &of_path, may_be_copy, is_dry));
         }
         undone.sort_by(|one, other| one.path.cmp(&other.path));
         undone
