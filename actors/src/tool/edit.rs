@@ -141,7 +141,7 @@ fn changed(known: &Known, input: &Input) -> Result<(Vec<u8>, Vec<String>), ToolE
         return Err(no_match(file, &input.old_string));
     }
     let other_encoding = OtherEncoding::find(known, &input.new_string);
-    let line_ends = LineEnds::of(file);
+    let line_ends = LineEnds::find(file);
     let mut after = Vec::with_capacity(file.len());
     let mut at = 0;
     for place in &places {

@@ -50,7 +50,7 @@ pub(in crate::tool) struct LineEnds<'f> {
 
 impl<'f> LineEnds<'f> {
     /// Looks through a file.
-    pub(in crate::tool) fn of(file: &'f [u8]) -> Self {
+    pub(in crate::tool) fn find(file: &'f [u8]) -> Self {
         let feeds = file.iter().enumerate().filter(|(_, byte)| **byte == b'\n');
         Self {
             file,
@@ -234,7 +234,7 @@ mod tests {
         ] {
             for (level, expected) in [(Level::Exact, exact), (Level::LineEnds, loose)] {
                 assert_eq!(
-                    LineEnds::of(file).applied(&place, text, level),
+                    LineEnds::find(file).applied(&place, text, level),
                     expected,
                     "{file:?} {place:?} {level:?}"
                 );
@@ -247,7 +247,7 @@ mod tests {
     fn of_many_places_in_a_long_line_each_costs_the_same() {
         let mut file = "0123456789".repeat(400_000).into_bytes();
         file.extend_from_slice(b"\r\n");
-        let ends = LineEnds::of(&file);
+        let ends = LineEnds::find(&file);
         for number in 0..400_000 {
             let place = number * 10..number * 10 + 1;
             let put = ends.applied(&place, "x\ny", Level::Exact);
