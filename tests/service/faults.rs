@@ -104,6 +104,33 @@ async fn a_refused_request_does_not_poison_the_history() {
     assert_eq!(texts, ["first", "first answer", "third"]);
 }
 
+/// Spec: [MODEL-731]
+#[tokio::test]
+async fn money_that_is_used_up_ends_the_run_at_once_and_costs_no_prompt() {
+    let (service, standin, script) = Service::scripted(&[]).await;
+    let mut events = service.events().await;
+    let details = json!({"type": "error", "error": {"type": "rate_limit_error", "message": "no",
+        "details": {"error_code": "contract_spend_limit_reached"}}});
+    let specified = "You have reached your specified API usage limits.";
+    let credit = "Your credit balance is too low to access the API.";
+    for reply in [
+        Reply::body("application/json", details.to_string()).status(429),
+        Reply::error(402, "billing_error", "pay"),
+        Reply::error(400, "invalid_request_error", specified),
+        Reply::error(400, "invalid_request_error", credit),
+    ] {
+        script.push(reply);
+        let before = standin.requests().len();
+        assert_eq!(ask(&service, &mut events).await.0, "error");
+        assert_eq!(standin.requests().len(), before + 1);
+    }
+    script.push(Reply::text("well"));
+    assert_eq!(ask(&service, &mut events).await, idle());
+    // Nothing that was asked is left out.
+    let last = standin.requests().last().unwrap().json();
+    assert_eq!(last["messages"].to_string().matches("hello").count(), 5);
+}
+
 /// Spec: [MODEL-14] [MODEL-15] [EVENT-08]
 #[tokio::test]
 async fn errors_that_pass_are_retried_and_the_waits_are_shown() {

@@ -6,6 +6,7 @@ use derive_more::{Display, Error};
 use serde_json::Value;
 
 use super::overflow::{is_overflow, window_named};
+use super::spent::is_spent;
 use crate::reply::Object;
 use crate::secret::Redaction;
 
@@ -360,9 +361,14 @@ impl ModelError {
     }
 
     /// True if the API refused the content of this request, so that its newest part would be refused again. The caller
-    /// asks [`Self::is_too_long`] first.
+    /// asks [`Self::is_too_long`] first. A budget that is used up is no fault of the request.
     #[must_use]
     pub fn is_refused_request(&self) -> bool {
+        if let Self::Api { message, .. } = self
+            && is_spent(message)
+        {
+            return false;
+        }
         matches!(
             self,
             Self::Api {

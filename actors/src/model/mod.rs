@@ -32,6 +32,7 @@ mod request;
 mod retry;
 mod scripted;
 mod settings;
+mod spent;
 mod sse;
 mod surrogates;
 mod thinking;

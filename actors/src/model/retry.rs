@@ -8,6 +8,7 @@ use std::time::{Duration, SystemTime};
 
 use super::ModelError;
 use super::overflow::is_overflow;
+use super::spent::is_spent;
 
 /// The first backoff; each further one is twice the last, up to [`MAX_BACKOFF`].
 const FIRST_BACKOFF: Duration = Duration::from_millis(500);
@@ -55,10 +56,8 @@ pub(super) fn advice(status: u16, body: &str, hints: Hints<'_>, now: SystemTime)
         Some("false") => false,
         _ => matches!(status, 408 | 409 | 429 | 500..),
     };
-    // A spent budget comes as 429 without retry-after and does not refill within minutes. A request that is too long
-    // stays so, even if a server calls that a server error.
-    let is_final =
-        || body.contains("enforced_spend_limit_reached") || is_overflow(status, "", body);
+    // A request that is too long stays so, even if a server calls that a server error.
+    let is_final = || is_spent(body) || is_overflow(status, "", body);
     if !retryable || is_final() {
         return Advice::Never;
     }
@@ -265,7 +264,20 @@ mod tests {
             assert!(!retried(status, "", None), "{status}");
             assert!(retried(status, "", Some("true")), "{status}");
         }
-        assert!(!retried(429, "…enforced_spend_limit_reached…", None));
+        for (status, spent) in [
+            (
+                429,
+                r#"{"details":{"error_code":"enforced_spend_limit_reached"}}"#,
+            ),
+            (
+                429,
+                r#"{"details":{"error_code":"contract_spend_limit_reached"}}"#,
+            ),
+            (400, "You have reached your specified API usage limits."),
+        ] {
+            assert!(!retried(status, spent, None), "{spent}");
+            assert!(!retried(status, spent, Some("true")), "{spent}");
+        }
     }
 
     /// Spec: [MODEL-16]

@@ -275,7 +275,7 @@ fn what_the_api_refused_is_sent_again_by_a_retry() {
     let refused = || ModelError::Api {
         status: 400,
         kind: "invalid_request_error".to_owned(),
-        message: "Your credit balance is too low".to_owned(),
+        message: "no".to_owned(),
         request_id: None,
     };
     let mut talk = Talk::new();
