@@ -195,6 +195,7 @@ fn listed_summary(shared: &Shared, row: Row) -> Summary {
             active_at: listed.changed_at / 1_000_000_000,
             jobs: 0,
             error: Some(error),
+            failure: None,
         },
     }
 }

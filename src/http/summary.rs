@@ -3,7 +3,7 @@
 use harness_actors::conversation::messages::{GetOverview, Overview};
 use harness_actors::conversation::usage;
 use harness_actors::directory::Conversation;
-use harness_actors::journal::{Header, Totals};
+use harness_actors::journal::{Activity, Header, Totals};
 use harness_protocol::{ConversationState, OpenApproval, Summary};
 
 use super::ask::{Late, ask_late, refuse_read};
@@ -40,6 +40,7 @@ pub(super) fn summary(shared: &Shared, header: &Header, overview: &Overview) -> 
         active_at: overview.active_at.max(header.created_at) / 1000,
         jobs: shared.jobs.running(&header.conversation).len() as u64,
         error: None,
+        failure: failure(overview),
     }
 }
 
@@ -57,6 +58,12 @@ pub(super) fn open_approval(
         active_at: Some(overview.active_at.max(header.created_at) / 1000),
         approval: approval.clone(),
     })
+}
+
+/// The reason for which the last run failed; one that was interrupted is told as that.
+fn failure(overview: &Overview) -> Option<String> {
+    let has_failed = overview.run.is_none() && overview.status.activity == Activity::Error;
+    has_failed.then(|| overview.status.message.clone())
 }
 
 fn title(header: &Header, overview: &Overview) -> Option<String> {

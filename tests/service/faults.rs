@@ -104,7 +104,7 @@ async fn a_refused_request_does_not_poison_the_history() {
     assert_eq!(texts, ["first", "first answer", "third"]);
 }
 
-/// Spec: [MODEL-731]
+/// Spec: [MODEL-731] [CLI-772]
 #[tokio::test]
 async fn money_that_is_used_up_ends_the_run_at_once_and_costs_no_prompt() {
     let (service, standin, script) = Service::scripted(&[]).await;
@@ -124,8 +124,13 @@ async fn money_that_is_used_up_ends_the_run_at_once_and_costs_no_prompt() {
         assert_eq!(ask(&service, &mut events).await.0, "error");
         assert_eq!(standin.requests().len(), before + 1);
     }
+    let path = "/v1/conversations/default?tail=0";
+    let summary = async || service.get(path).await["summary"].clone();
+    let failure = summary().await["failure"].to_string();
+    assert!(failure.contains(credit), "{failure}");
     script.push(Reply::text("well"));
     assert_eq!(ask(&service, &mut events).await, idle());
+    assert_eq!(summary().await["failure"], Value::Null);
     // Nothing that was asked is left out.
     let last = standin.requests().last().unwrap().json();
     assert_eq!(last["messages"].to_string().matches("hello").count(), 5);

@@ -3,8 +3,8 @@
 use super::time::took_about;
 use crate::{
     Attachment, ChangeAction, CompactionReason, ConversationState, DeltaKind, HeldRule, JobEnd,
-    Outcome, Queue, RuleAction, Scope, State, ThinkingLevel, UndoOutcome, UndoneFile, Verdict,
-    Withdrawal,
+    Outcome, Queue, RuleAction, Scope, State, Summary, ThinkingLevel, UndoOutcome, UndoneFile,
+    Verdict, Withdrawal,
 };
 
 /// Maximum number of characters of a command that are shown where space is short.
@@ -23,10 +23,11 @@ pub fn state(state: State) -> &'static str {
     }
 }
 
-/// The state of a conversation in a list.
+/// The state of a conversation in a list. An idle one whose last run failed has failed.
 #[must_use]
-pub fn conversation_state(state: ConversationState) -> &'static str {
-    match state {
+pub fn conversation_state(summary: &Summary) -> &'static str {
+    match summary.state {
+        ConversationState::Idle if summary.failure.is_some() => "failed",
         ConversationState::Idle => "idle",
         ConversationState::Running => "running",
         ConversationState::WaitingApproval => "waits for approval",

@@ -92,6 +92,7 @@ pub(crate) fn snapshot(records: &[Event], first: u64, last: u64) -> Snapshot {
             active_at: 0,
             jobs: 0,
             error: None,
+            failure: None,
         },
         state: State::Thinking,
         message: String::new(),

@@ -47,6 +47,7 @@ fn summary(id: &str, run_id: Option<u64>) -> Summary {
         active_at: 0,
         jobs: 0,
         error: None,
+        failure: None,
     }
 }
 

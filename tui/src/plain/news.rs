@@ -338,7 +338,7 @@ fn exit_code(outcome: Outcome) -> i32 {
 /// A conversation in a list.
 fn listed(number: usize, summary: &Summary) -> String {
     let title = summary.title.as_deref().unwrap_or("untitled");
-    let state = words::conversation_state(summary.state);
+    let state = words::conversation_state(summary);
     format!(
         "{number}. {} ({}) {state}",
         one_line(title),

@@ -122,7 +122,7 @@ fn entry(app: &App, picker: &Picker, line: &mut Line<'_>, summary: &Summary, is_
     let mark = if is_chosen { "› " } else { "  " };
     line.say(mark, Look::new(Token::Notice));
     if line.room() >= FACTS_FROM {
-        let state = words::conversation_state(summary.state);
+        let state = words::conversation_state(summary);
         let plural = if summary.prompts == 1 { " " } else { "s" };
         let facts = format!(" {state:>11}  {:>4} prompt{plural}", summary.prompts);
         line.say_right(&facts, dim);

@@ -94,7 +94,7 @@ fn lines(summaries: &[Summary], now: u64) -> Vec<String> {
         let title = summary.error.as_ref().or(summary.title.as_ref());
         [
             visible::line(&summary.id),
-            words::conversation_state(summary.state).to_owned(),
+            words::conversation_state(summary).to_owned(),
             summary.prompts.to_string(),
             ago(now, summary.active_at),
             folder.map_or_else(String::new, |folder| visible::short(&folder, MAX_FOLDER)),
@@ -121,6 +121,17 @@ pub(crate) fn ago(now: u64, then: u64) -> String {
 mod tests {
     use super::*;
     use crate::client::testing::{Server, answer, clock, recorded, summary};
+
+    /// Spec: [CLI-772]
+    #[test]
+    fn a_conversation_whose_last_run_failed_is_not_called_idle() {
+        let mut failed = summary("c-2");
+        failed["failure"] = "no credit".into();
+        let told = [summary("c-1"), failed].map(|it| serde_json::from_value(it).unwrap());
+        let lines = lines(&told, 0);
+        assert!(lines[1].contains(" idle "), "{lines:?}");
+        assert!(lines[2].contains(" failed "), "{lines:?}");
+    }
 
     /// Spec: [CLI-20]
     #[test]

@@ -106,12 +106,12 @@ fn lines(snapshot: &Snapshot, now: u64) -> Vec<String> {
 }
 
 fn state(snapshot: &Snapshot) -> String {
-    let mut text = words::conversation_state(snapshot.summary.state).to_owned();
+    let mut text = words::conversation_state(&snapshot.summary).to_owned();
     if let Some(run) = snapshot.summary.run_id {
         text += &format!(", run {run}");
     }
     let doing = words::state(snapshot.state);
-    if doing != text {
+    if doing != text && snapshot.summary.failure.is_none() {
         text += &format!(", {doing}");
     }
     if !snapshot.message.is_empty() {
