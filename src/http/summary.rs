@@ -60,7 +60,7 @@ pub(super) fn open_approval(
     })
 }
 
-/// The reason for which the last run failed; one that was interrupted is told as that.
+/// The reason for which the last run failed; an interrupted one has a state of its own.
 fn failure(overview: &Overview) -> Option<String> {
     let has_failed = overview.run.is_none() && overview.status.activity == Activity::Error;
     has_failed.then(|| overview.status.message.clone())
