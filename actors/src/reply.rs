@@ -65,6 +65,13 @@ impl Block {
         )
     }
 
+    /// True if the block marks that the API refused with one model and replies with another one
+    /// from here on.
+    #[must_use]
+    pub(crate) fn is_fallback(&self) -> bool {
+        self.type_name() == "fallback"
+    }
+
     /// A block as the API sent it.
     #[must_use]
     pub fn new(json: Object) -> Self {

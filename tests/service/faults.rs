@@ -82,6 +82,52 @@ async fn errors_that_another_attempt_would_not_cure_are_not_retried() {
     assert_eq!(ask(&service, &mut events).await, idle());
 }
 
+/// Spec: [CONV-730] [CONV-731]
+#[tokio::test]
+async fn calls_of_an_attempt_before_a_fallback_do_not_run() {
+    let (mut service, standin, script) = Service::scripted(&[]).await;
+    let mut events = service.events().await;
+    let hop = json!({"type": "fallback", "from": {"model": "a"}, "to": {"model": "b"}});
+    script.push(
+        Message::new()
+            .text("Part.")
+            .tool_use("refused", "list_dir", json!({"path": "."}))
+            .block(hop)
+            .text("Again.")
+            .tool_use("served", "list_dir", json!({"path": "."}))
+            .stop_reason("tool_use"),
+    );
+    script.push(Reply::text("done"));
+    service.submit("hello").await;
+    let run = events.run().await;
+    let results: Vec<&Value> = run
+        .iter()
+        .filter(|event| event["type"] == "tool_result")
+        .map(|event| &event["id"])
+        .collect();
+    assert_eq!(results, ["served"]);
+    // The same history is read from the journal.
+    service.kill();
+    let service = service.restart().await;
+    script.push(Reply::text("still"));
+    service.submit("and now?").await;
+    service.idle("default").await;
+    assert_eq!(standin.requests().len(), 3);
+    for request in standin.requests() {
+        let Some(reply) = request.json()["messages"].get(1).cloned() else {
+            continue;
+        };
+        let kinds: Vec<&Value> = reply["content"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|block| &block["type"])
+            .collect();
+        assert_eq!(kinds, ["text", "text", "tool_use"]);
+    }
+    assert_eq!(standin.violations(), [""; 0]);
+}
+
 /// Spec: [CONV-29] [MODEL-14]
 #[tokio::test]
 async fn a_refused_request_does_not_poison_the_history() {

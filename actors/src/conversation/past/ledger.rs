@@ -606,7 +606,9 @@ impl Ledger {
     pub fn calls(&self) -> Vec<ToolCall> {
         let mut blocks: Vec<_> = self.reply.iter().collect();
         blocks.sort_by_key(|(index, _)| *index);
-        blocks
+        let fallback = blocks.iter().rposition(|(_, block)| block.is_fallback());
+        let serving = blocks.split_off(fallback.unwrap_or(0));
+        serving
             .into_iter()
             .filter_map(|(_, block)| call(block))
             .collect()

@@ -1,6 +1,7 @@
 //! How the tools of one reply are run: one after the other, or all at once.
 
 use harness_protocol::ToolExecution;
+use serde_json::json;
 
 use super::super::plan::Defaults;
 use super::talk::Talk;
@@ -183,4 +184,32 @@ fn parallel_tools_that_a_crash_cut_short_may_have_run() {
     assert_eq!(began[0], "error of c");
     let unknown = r#"{"error":"interrupted, effect unknown"}"#;
     assert_eq!(again.last_message(), ["1", "2", unknown, "and now"]);
+}
+
+/// Spec: [CONV-730] [CONV-731]
+#[test]
+fn a_call_before_the_last_fallback_does_not_run_and_gets_no_result() {
+    let hop = block(&json!({"type": "fallback", "from": {"model": "a"}, "to": {"model": "b"}}));
+    let mut talk = machine(10);
+    let effects = whole(
+        &mut talk,
+        [
+            got(1, 0, tool("refused")),
+            got(1, 1, hop.clone()),
+            got(1, 2, tool("again")),
+            got(1, 3, hop),
+            got(1, 4, tool("served")),
+            finished(1, StopReason::ToolUse),
+        ],
+    );
+    let runs = |effect: &&Effect| matches!(effect, Effect::RunTool(..));
+    let run: Vec<&Effect> = effects.iter().filter(runs).collect();
+    assert_eq!(run, [&run_tool(2, "served")]);
+    play(&mut talk, [ok(2, "1")]);
+    let expected = json!([
+        user(&json!([text("hi")])),
+        assistant(&json!([tool_use("served")])),
+        user(&json!([result("served", "1", false)])),
+    ]);
+    assert_eq!(messages(&talk), expected);
 }

@@ -95,6 +95,43 @@ fn check_replies(rows: &[(Value, Value, &[Value])]) {
     }
 }
 
+/// Spec: [CONV-731]
+#[test]
+fn of_an_attempt_before_a_fallback_only_what_is_done_is_sent_back() {
+    let hop = || json!({"type": "fallback", "from": {"model": "a"}, "to": {"model": "b"}});
+    check_replies(&[
+        (
+            json!([
+                thinking("s"),
+                text("one"),
+                call("t"),
+                hop(),
+                redacted(),
+                text("two"),
+                call("u")
+            ]),
+            json!([text("one"), text("two"), call("u")]),
+            &[interrupted("u")],
+        ),
+        (
+            json!([call("t"), hop(), call("u"), hop(), text("end")]),
+            json!([text("end")]),
+            &[],
+        ),
+        (
+            json!([
+                web_search("a"),
+                web_results("a"),
+                web_search("b"),
+                hop(),
+                text("end")
+            ]),
+            json!([web_search("a"), web_results("a"), text("end")]),
+            &[],
+        ),
+    ]);
+}
+
 /// Spec: [CONV-35]
 #[test]
 fn thinking_is_sent_back_as_it_came_or_not_at_all() {

@@ -127,7 +127,7 @@ impl History {
         }
         self.left_out = None;
         self.begin_with_user();
-        let answers = Open::answering(&reply, unanswered);
+        let answers = Open::answering(&content, unanswered);
         let open = std::mem::replace(&mut self.open, answers);
         let summary = self.open_summary();
         let chars = open

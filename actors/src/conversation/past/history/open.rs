@@ -55,8 +55,8 @@ pub(super) enum Part {
 
 impl Open {
     /// The message in which the calls of a reply are answered.
-    pub(super) fn answering(reply: &[Block], unanswered: Unanswered) -> Self {
-        let call = |block: &Block| {
+    pub(super) fn answering(reply: &[&Block], unanswered: Unanswered) -> Self {
+        let call = |block: &&Block| {
             let BlockKind::ToolCall { id, .. } = block.kind() else {
                 return None;
             };

@@ -8,7 +8,13 @@ use crate::reply::{Block, BlockKind};
 
 /// The blocks of a reply that the API takes back, in an order that it takes. `paused`: the reply
 /// goes on, so a call of the API's own tools may still wait for its result.
+///
+/// Calls before the last fallback belong to an attempt that was refused. The API refuses a fallback
+/// block in a request without the beta of that name, and then thinking beside it, so neither is
+/// sent.
 pub(super) fn sendable(reply: &[Block], paused: bool) -> Vec<&Block> {
+    let fallback = reply.iter().rposition(Block::is_fallback);
+    let is_superseded = |place: usize| fallback.is_some_and(|fallback| place < fallback);
     let mut called = HashSet::new();
     let mut answered = HashSet::new();
     for block in reply {
@@ -20,14 +26,19 @@ pub(super) fn sendable(reply: &[Block], paused: bool) -> Vec<&Block> {
     }
     let mut kept: Vec<&Block> = reply
         .iter()
-        .filter(|block| match block.kind() {
+        .enumerate()
+        .filter(|(place, block)| match block.kind() {
             BlockKind::Text(text) => !text.trim().is_empty(),
-            BlockKind::Thinking { signature, .. } => signature.is_some(),
-            BlockKind::RedactedThinking | BlockKind::ToolCall { .. } => true,
-            BlockKind::ServerToolCall { id } => paused || answered.contains(id),
+            BlockKind::Thinking { signature, .. } => fallback.is_none() && signature.is_some(),
+            BlockKind::RedactedThinking => fallback.is_none(),
+            BlockKind::ToolCall { .. } => !is_superseded(*place),
+            BlockKind::ServerToolCall { id } => {
+                (paused && !is_superseded(*place)) || answered.contains(id)
+            }
             BlockKind::ServerToolResult { call_id } => called.contains(call_id),
             BlockKind::Unknown => false,
         })
+        .map(|(_, block)| block)
         .collect();
     // The API refuses text after a tool call, so all calls go to the end then.
     let is_call = |block: &Block| matches!(block.kind(), BlockKind::ToolCall { .. });
