@@ -100,7 +100,7 @@ shown ana 'with the focus'
 tm send-keys -t ana a ';' send-keys -t ben d
 for client in ana ben cid dora; do
     hides "$client" 'Tab or Ctrl+T'
-    hides "$client" 'a allow'
+    hides "$client" '\[a allow\]'
 done
 answered=$(grep -c '"type":"approval_answered"' "$HARNESS_HOME/conversations/"*.jsonl)
 [[ $answered == 1 ]] || fail "it was answered $answered times"
