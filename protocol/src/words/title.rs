@@ -22,7 +22,11 @@ fn title_of_line(line: &str) -> Option<String> {
         .collect();
     let words: Vec<&str> = visible.split(' ').filter(|word| !word.is_empty()).collect();
     let first = words.first()?;
-    if first.starts_with(['/', '!']) || words.iter().all(|word| word.starts_with('@')) {
+    // A path is no command.
+    let is_command = first
+        .strip_prefix('/')
+        .is_some_and(|name| !name.contains('/'));
+    if is_command || first.starts_with('!') || words.iter().all(|word| word.starts_with('@')) {
         return None;
     }
     Some(shortened(&words.join(" ")))
@@ -61,6 +65,7 @@ mod tests {
                 "@src/main.rs what is this?",
                 Some("@src/main.rs what is this?"),
             ),
+            ("/etc/hosts is wrong", Some("/etc/hosts is wrong")),
             ("!make test", None),
             ("\u{1b}]0;x\u{7}hello", Some("]0;xhello")),
             ("\u{202e}\u{200b}", None),

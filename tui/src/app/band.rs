@@ -46,8 +46,8 @@ pub(crate) struct Band {
     pub(crate) has_focus: bool,
     /// True if the operator went back to the input: it does not take the focus by itself again.
     is_declined: bool,
-    /// The place of the choice that Enter takes.
-    chosen: usize,
+    /// The choice that Enter takes, if the operator moved the mark; else it is the first one.
+    chosen: Option<Action>,
     pub(crate) asks: BandAsks,
     /// The answer that is on its way.
     sent: Option<Verdict>,
@@ -78,7 +78,7 @@ impl Band {
             read_at: None,
             has_focus: false,
             is_declined: false,
-            chosen: 0,
+            chosen: None,
             asks: BandAsks::Answer,
             sent: None,
         }
@@ -146,8 +146,10 @@ impl Band {
             }
             BandAsks::Answer => {
                 let mut hint = String::new();
-                for (place, (_, words)) in self.choices().iter().enumerate() {
-                    let is_chosen = place == self.chosen;
+                let choices = self.choices();
+                let chosen = self.place_of_mark(&choices);
+                for (place, (_, words)) in choices.iter().enumerate() {
+                    let is_chosen = place == chosen;
                     let (left, right) = if is_chosen { ("[", "]") } else { ("", "") };
                     hint.push_str(&format!("{left}{words}{right} · "));
                 }
@@ -174,9 +176,17 @@ impl Band {
         choices
     }
 
+    /// The place of the marked choice: the mark stays with its choice when others come or go.
+    fn place_of_mark(&self, choices: &[(Action, &str)]) -> usize {
+        let is_chosen = |(action, _): &(Action, &str)| Some(*action) == self.chosen;
+        choices.iter().position(is_chosen).unwrap_or(0)
+    }
+
     fn choose(&mut self, step: isize) {
-        let last = self.choices().len() - 1;
-        self.chosen = self.chosen.saturating_add_signed(step).min(last);
+        let choices = self.choices();
+        let place = self.place_of_mark(&choices).saturating_add_signed(step);
+        let chosen = choices.get(place).or(choices.last());
+        self.chosen = chosen.map(|(action, _)| *action);
     }
 
     /// Lays it out for a width.
@@ -307,8 +317,8 @@ impl App {
             .is_some_and(|at| self.now.saturating_sub(at) < SETTLES)
     }
 
-    /// True if a key must be ignored: it answers an approval, and the band appeared or disappeared a moment ago. No key of
-    /// an operator who is writing is.
+    /// True if a key must be ignored: it answers an approval, and the band appeared or disappeared a moment ago. Keys
+    /// while a draft is being written are never ignored.
     pub(super) fn must_ignore(&self, press: &KeyPress) -> bool {
         let is_for_band = matches!(press.code, Key::Char(_) | Key::Enter)
             && keys::action(Chord::from(press), Place::Band).is_some();
@@ -373,7 +383,9 @@ impl App {
     fn take_choice(&mut self) {
         let now = self.now;
         let Some(band) = &self.band else { return };
-        let chosen = band.choices().get(band.chosen).map(|(action, _)| *action);
+        let choices = band.choices();
+        let chosen = choices.get(band.place_of_mark(&choices));
+        let chosen = chosen.map(|(action, _)| *action);
         let is_read = band
             .read_at
             .is_some_and(|at| now.saturating_sub(at) >= SETTLES);

@@ -220,7 +220,7 @@ fn one_key_answers_where_nobody_writes_and_a_key_for_something_else_does_not() {
     later(&mut app, 1);
     assert!(sent(&key(&mut app, Key::Enter)).is_some());
 
-    // Whoever writes goes on writing, and takes the keys back by emptying the draft.
+    // The keys stay with a draft that is being written, and the band has them again once the draft is empty.
     let mut app = asked(DIFF);
     write(&mut app, "look at a d s");
     assert_eq!(app.composer.text(), "look at a d s");
@@ -277,6 +277,12 @@ fn arrows_choose_and_enter_takes_what_is_marked_once_the_end_was_there_for_a_whi
         hint.starts_with("[PgDn to its end first] · d deny"),
         "{hint}"
     );
+    // The mark stays with its choice when the end is seen and others come.
+    let mut other = asked(&long);
+    key(&mut other, Key::Right);
+    key(&mut other, Key::End);
+    let hint = other.band.as_ref().unwrap().hint();
+    assert!(hint.contains("[d deny]"), "{hint}");
     for _ in 0..9 {
         assert_eq!(sent(&key(&mut app, Key::Enter)), None);
     }

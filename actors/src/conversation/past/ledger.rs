@@ -785,7 +785,7 @@ impl Ledger {
         self.run = None;
         self.turn = None;
         self.last_calls.clear();
-        // The end of a run of before titles were taken from prompts has none.
+        // A run that ended under an older version has no such title on record.
         let title = self.totals.prompt_title.take();
         self.totals = totals.clone();
         self.totals.prompt_title = self.totals.prompt_title.take().or(title);
