@@ -18,6 +18,11 @@ full *steps:
 run *arguments:
     cargo run --release --locked -- serve --demo {{ arguments }}
 
+# Measures the built program beside a bare baseline: `just bench service seam`, `just bench frames`
+bench program *parts:
+    cargo build --release --locked -p harness -p harness-benches
+    target/release/bench-{{ program }} {{ parts }}
+
 # The terminal client, attached to the running service
 tui *arguments:
     cargo run --release --locked -- attach {{ arguments }}

@@ -35,6 +35,8 @@ properties() { tests --package "$1" --lib "${@:2}"; }
 # The scripts use curl without a token, also in a container.
 script() { HARNESS_REQUIRE_TOKEN=false timeout "$limit" "$@"; }
 
+bench() { timeout "$limit" "$(dirname "$HARNESS_BIN")/bench-$1" "${@:2}"; }
+
 # Runs a part and sets how much of it there was.
 run() {
     case $1 in
@@ -50,7 +52,7 @@ run() {
         drops) count="1000 cuts"; HARNESS_DROPS=1000 service terminal::drops ;;
         attaches) count="10000 clients"; HARNESS_ATTACHES=10000 service attach::clients_that_come_and_go ;;
         together) count="200 at once"
-            service together:: && timeout "$limit" cargo bench --locked --bench service -- together ;;
+            service together:: && bench service together ;;
         folders) count="1000000 entries"; HARNESS_ENTRIES=1000000 properties harness-actors list_dir:: ;;
         random) count="20000 cases"; PROPTEST_CASES=20000 properties harness-actors random ;;
         corpus) count="10000 changes"
@@ -63,13 +65,13 @@ run() {
         soak) count="30 minutes"; script tests/soak.py --minutes 30 ;;
         workflows) count="all kills"
             HARNESS_WORKFLOW_KILLS=all service workflow_life::crash && script tests/workflow_tally.py --kills 40 ;;
-        crowd) count="10000 events"; HARNESS_EVENTS=10000 timeout "$limit" cargo bench --locked --bench service -- crowd stalled ;;
+        crowd) count="10000 events"; HARNESS_EVENTS=10000 bench service crowd stalled ;;
         manual) count="all pages"; script tests/manual.sh ;;
-        benches) count="all of them"; timeout "$limit" cargo bench --locked --workspace ;;
+        benches) count="all of them"; bench service && bench frames ;;
     esac
 }
 
-cargo build --locked --release
+cargo build --locked --release -p harness -p harness-benches
 export HARNESS_BIN
 HARNESS_BIN="$(realpath "${CARGO_TARGET_DIR:-target}")/release/harness"
 

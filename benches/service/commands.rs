@@ -149,7 +149,7 @@ impl Launcher for OnlyTheStage {
     }
 
     fn looking(&self) -> Option<Command> {
-        let mut starter = Command::new(env!("CARGO_BIN_EXE_harness"));
+        let mut starter = Command::new(crate::process::program());
         starter.args(["__launch", "looking", &std::process::id().to_string()]);
         Some(starter)
     }

@@ -1,7 +1,7 @@
 //! The service's part of a reply's time beside the model's own, compared with a bare baseline of
 //! the same run.
 //!
-//! `cargo bench`, or one part of it: `cargo bench -- seam`. The parts are `decoding`, `machine`,
+//! `just bench service`, or one part of it: `just bench service seam`. The parts are `decoding`, `machine`,
 //! `asking`, `delivery`, `keeping`, `crowd`, `stalled`, `seam`, `long`, `rounds`, `changes`, `commands`, `together`,
 //! `workflow` and `terminal`.
 

@@ -90,8 +90,20 @@ impl Service {
     }
 }
 
+/// The measured program: `HARNESS_BIN`, or the one that was built beside this one.
+pub(crate) fn program() -> PathBuf {
+    let beside = || std::env::current_exe().unwrap().with_file_name("harness");
+    let program = std::env::var_os("HARNESS_BIN").map_or_else(beside, PathBuf::from);
+    assert!(
+        program.is_file(),
+        "{} is missing: cargo build --release, or HARNESS_BIN",
+        program.display()
+    );
+    program
+}
+
 fn spawn(home: &Path, base_url: &str) -> (Child, SocketAddr) {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_harness"))
+    let mut child = Command::new(program())
         .args(["serve", "--port", "0", "--model", "claude-haiku-5-5"])
         .args(["--log", "error", "--max-subscribers", "5000"])
         .env("HARNESS_HOME", state(home))

@@ -315,7 +315,7 @@ impl Client {
             ..PtySize::default()
         };
         let pair = native_pty_system().openpty(size).unwrap();
-        let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_harness"));
+        let mut command = CommandBuilder::new(crate::process::program());
         command.args(["attach", "-c", "default", "--name", "bench"]);
         command.env("HARNESS_HOME", state);
         command.env("TERM", "xterm-256color");

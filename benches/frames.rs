@@ -1,6 +1,6 @@
 //! The cost of a frame in a conversation of 10,000 parts, beside drawing an empty screen.
 //!
-//! `cargo bench -p harness-tui`
+//! `just bench frames`
 
 #![expect(
     clippy::unwrap_used,
