@@ -1004,8 +1004,6 @@ PARTS = {part.__name__: part for part in (
     hidden_clients, hidden_clients_of_a_user, much_memory, much_shared_memory, memory_in_common)}
 # They touch much of the machine's memory, which takes longer than all others.
 ONLY_FULL = {"much_memory", "much_shared_memory", "memory_in_common"}
-# They touch much of the machine's memory, which takes longer than all others.
-ONLY_FULL = {"much_memory", "much_shared_memory", "memory_in_common"}
 
 
 def run(part):

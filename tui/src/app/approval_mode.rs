@@ -144,6 +144,11 @@ mod tests {
         tell(&mut app, News::Failed { reason });
         assert_eq!(next(&mut app), [Some(ApprovalMode::Locked)]);
         assert_eq!(next(&mut app), [Some(ApprovalMode::Plan)]);
+        // Another conversation has the mode of the service.
+        app.open("d".to_owned());
+        app.effects.clear();
+        open_in(&mut app, "d", None);
+        assert_eq!(next(&mut app), [Some(ApprovalMode::Edits)]);
     }
 
     /// Spec: [TUI-634]

@@ -312,6 +312,7 @@ impl App {
     pub(super) fn open(&mut self, conversation: String) {
         self.opening = Some(conversation.clone());
         self.is_making = false;
+        self.ordered_mode = None;
         self.order(Order::Open { conversation });
     }
 

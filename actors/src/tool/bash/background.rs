@@ -17,7 +17,7 @@ use super::process::{self, Ended, GRACE, Lifeline};
 use super::result::{Ending, Finished, NextFolder};
 use super::running_commands::RunningCommand;
 use super::temp::TempFolder;
-use super::{Bash, KnownPlaces, Ready, failed};
+use super::{Bash, EMPTIED, KnownPlaces, Ready, failed};
 use crate::tool::{
     ApprovedContents, EffectError, LiveOutput, StartedJob, ToolContext, ToolOutcome,
 };
@@ -128,7 +128,13 @@ impl Bash {
         let (order, reach) = self.order(ready, &temp, closed, &places, false);
         // Clients see a call's output while it runs, and this one's ends now.
         let live = LiveOutput::default();
-        let run = || process::run(&*self.launcher, &order, lifeline, capture, &live);
+        let run = || {
+            let ended = process::run(&*self.launcher, &order, lifeline, capture, &live)?;
+            if ended.is_emptied {
+                add_note(capture, EMPTIED);
+            }
+            Ok(ended)
+        };
         let (Some(before), Some((writing, approved))) = (&before, writing) else {
             return run();
         };
@@ -141,12 +147,17 @@ impl Bash {
         };
         // Its call has ended: operators are not asked.
         let (ended, notes, _) = self.guarded(ready, &order, known, None, run)?;
-        let mut capture = capture.lock().unwrap_or_else(PoisonError::into_inner);
         for note in notes {
-            capture.add(format!("[{note}]\n").as_bytes());
+            add_note(capture, &note);
         }
         Ok(ended)
     }
+}
+
+/// Adds a line of the service's own to what a job has written.
+fn add_note(capture: &Mutex<Capture>, note: &str) {
+    let mut capture = capture.lock().unwrap_or_else(PoisonError::into_inner);
+    capture.add(format!("[{note}]\n").as_bytes());
 }
 
 /// Ends a command whose call is cancelled.
@@ -169,5 +180,61 @@ async fn begun(jobs: &Jobs, job: Job, context: &ToolContext) -> ToolOutcome {
     ToolOutcome {
         job: Some(StartedJob { job, command }),
         ..Ok(ended_line(&text, &started)).into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::sync::Arc;
+
+    use harness_protocol::Access;
+    use serde_json::json;
+
+    use super::*;
+    use crate::tool::testing::object;
+    use crate::tool::{
+        Cancellation, Contained, Launch, LaunchOrder, Launcher, PlainLauncher, Tool as _,
+    };
+
+    /// Says of each command that the temporary files of earlier ones were given up.
+    struct EmptyingLauncher;
+
+    impl Launcher for EmptyingLauncher {
+        fn containment(
+            &self,
+            access: Access,
+            network: bool,
+            folder: &Path,
+        ) -> Result<Contained, String> {
+            PlainLauncher.containment(access, network, folder)
+        }
+
+        fn launch(&self, order: &LaunchOrder) -> io::Result<Launch> {
+            let launch = PlainLauncher.launch(order)?;
+            Ok(Launch {
+                is_emptied: true,
+                ..launch
+            })
+        }
+    }
+
+    /// Spec: [BOX-544]
+    #[tokio::test]
+    async fn a_command_and_a_job_say_that_temporary_files_were_given_up() {
+        let home = tempfile::tempdir().unwrap();
+        let folder = std::fs::canonicalize(home.path()).unwrap();
+        let jobs = Jobs::new(crate::clock::Clock::system());
+        let bash = Bash::new(Arc::new(EmptyingLauncher), Vec::new(), jobs);
+        for access in ["read", "write", "full"] {
+            for background in [false, true] {
+                let input =
+                    json!({"command": "echo hi", "access": access, "background": background});
+                let context = ToolContext::new(Cancellation::new()).in_folder(&folder);
+                let outcome = bash.execute_in(object(input), context).await.unwrap();
+                let said = outcome.matches(EMPTIED).count();
+                assert_eq!(said, 1, "{access} {background}: {outcome}");
+            }
+        }
     }
 }
