@@ -129,6 +129,61 @@ async fn a_file_that_was_there_is_as_before_until_its_change_is_kept() {
     assert_eq!(here.read("AGENTS.md"), b"old\n", "{undone:?}");
 }
 
+/// Spec: [APPR-773] [BASH-600] [UNDO-600]
+#[tokio::test]
+async fn a_file_that_a_command_removed_is_there_until_an_operator_lets_it_go() {
+    let here = Changing::with("ask", &["--sandbox", "off"]).await;
+    here.file("AGENTS.md", "old\n");
+    here.file(".vscode/a.json", "1\n");
+    here.file(".vscode/b.json", "2\n");
+    fs::set_permissions(here.at("AGENTS.md"), fs::Permissions::from_mode(0o444)).unwrap();
+    for (verdict, told) in [
+        (
+            "deny",
+            "AGENTS.md is protected; it is there again: an operator denied it]",
+        ),
+        (
+            "allow",
+            "AGENTS.md is protected; an operator let the command remove it]",
+        ),
+    ] {
+        let input = json!({"command": "rm -rf AGENTS.md .vscode"});
+        let call = here.begin("bash", input).await;
+        let approval = here.asked().await.unwrap();
+        assert_eq!(here.answer(&approval, "allow").await.status, 200);
+        for (path, diff) in [
+            (".vscode/a.json", "@@ -1 +0,0 @@\n-1\n"),
+            (".vscode/b.json", "@@ -1 +0,0 @@\n-2\n"),
+            ("AGENTS.md", "@@ -1 +0,0 @@\n-old\n"),
+        ] {
+            let approval = here.asked().await.unwrap();
+            assert_eq!(approval["change"]["action"], "removed", "{approval:#}");
+            assert_eq!(approval["change"]["path"], json!(here.at(path)));
+            assert_eq!(approval["change"]["diff"], diff, "{approval:#}");
+            let because = approval["because"].as_str().unwrap();
+            assert!(
+                because.starts_with("the command removed a file"),
+                "{because}"
+            );
+            assert!(here.at(path).exists(), "{path}");
+            assert_eq!(here.answer(&approval, verdict).await.status, 200);
+        }
+        let (result, is_error) = here.result(&call).await;
+        assert!(!is_error && result.contains(told), "{result}");
+        let is_there = verdict == "deny";
+        assert_eq!(here.at("AGENTS.md").exists(), is_there, "{result}");
+        assert_eq!(here.at(".vscode").exists(), is_there, "{result}");
+    }
+    let undone = here.order("POST", "/undo", &json!({})).await;
+    assert_eq!(undone.status, 200, "{undone:?}");
+    let mode = fs::metadata(here.at("AGENTS.md"))
+        .unwrap()
+        .permissions()
+        .mode();
+    assert_eq!(mode & 0o777, 0o444);
+    assert_eq!(here.read(".vscode/b.json"), b"2\n", "{undone:?}");
+}
+
 /// Spec: [APPR-603]
 #[tokio::test]
 async fn the_question_outlives_the_service() {

@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use harness_protocol::{ApprovalMode, FileChange, HeldRule, Place, RuleAction, Subject};
+use harness_protocol::{
+    ApprovalMode, ChangeAction, FileChange, HeldRule, Place, RuleAction, Subject,
+};
 
 use super::Rule;
 
@@ -60,10 +62,17 @@ impl Policy<'_> {
             return refuse(&format!("the rule {rule} denies it"));
         }
         let is_locked = self.mode == ApprovalMode::Locked;
+        let is_removed = change.action == ChangeAction::Removed;
         let because = match change.place {
             Place::Workspace => None,
             Place::Protected if change.by_command => {
-                Some("the command changed a file that tells other programs what to do".to_owned())
+                let did = match is_removed {
+                    true => "removed",
+                    false => "changed",
+                };
+                Some(format!(
+                    "the command {did} a file that tells other programs what to do"
+                ))
             }
             Place::Protected => Some("the file tells other programs what to do".to_owned()),
             Place::Outside | Place::Unknown => {
@@ -78,9 +87,12 @@ impl Policy<'_> {
             if is_locked {
                 return refuse(&format!("the mode is locked, and {because}"));
             }
-            let because = match change.by_command {
-                true => format!("{because}; it was taken back, and to allow keeps its version"),
-                false => because,
+            let because = match (change.by_command, is_removed) {
+                (true, true) => format!("{because}; it is there again, and to allow removes it"),
+                (true, false) => {
+                    format!("{because}; it was taken back, and to allow keeps its version")
+                }
+                (false, _) => because,
             };
             return Decision::Ask {
                 because,

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use harness_protocol::FileChange;
+use harness_protocol::{ChangeAction, FileChange};
 
 use crate::journal::Record;
 use crate::tool::ToolOutcome;
@@ -98,10 +98,19 @@ pub(in crate::conversation) fn decision(change: &FileChange, outcome: &ToolOutco
             false => path.push(character),
         }
     }
+    let is_removal = change.action == ChangeAction::Removed;
     if !outcome.is_error {
-        return format!("{path} is protected; an operator kept the command's version");
+        let kept = match is_removal {
+            true => "an operator let the command remove it",
+            false => "an operator kept the command's version",
+        };
+        return format!("{path} is protected; {kept}");
     }
     let reason = outcome.error().unwrap_or_default();
     let reason = reason.strip_prefix("not done: ").unwrap_or(&reason);
-    format!("{path} is protected; the command's version was taken back: {reason}")
+    let taken_back = match is_removal {
+        true => "it is there again",
+        false => "the command's version was taken back",
+    };
+    format!("{path} is protected; {taken_back}: {reason}")
 }

@@ -436,7 +436,9 @@ impl GuardedFolder {
     /// True if git or a tool that asked has moved this state to a path. A link is one only if its target is judged as well.
     fn is_moved(&self, contents: &GitContents, path: &Path, is: &PlaceState) -> bool {
         match is {
-            PlaceState::Absent => contents.lacks(path),
+            PlaceState::Absent => {
+                contents.lacks(path) || self.approved.lacks(&self.path.join(path))
+            }
             PlaceState::File {
                 content,
                 has_other_names,
@@ -523,7 +525,8 @@ impl GuardedFolder {
                 };
                 self.restore_entry(&entry, was, contents, notes);
             }
-            Ok(HeldPlace::Absent) if !is_wanted || contents.lacks(relative) => {}
+            Ok(HeldPlace::Absent)
+                if !is_wanted || self.is_moved(contents, relative, &PlaceState::Absent) => {}
             Ok(HeldPlace::Absent) => self.put_back_below(relative, was, notes),
             Ok(HeldPlace::Blocked(folder, name)) => {
                 let is_link = matches!(folder.kind(&name), Ok(Some(EntryKind::Link)));
@@ -607,7 +610,8 @@ impl GuardedFolder {
                     (Ok(Some(aside)), PlaceState::File { content, .. }) => {
                         notes.add(aside_entry(relative, Some(content.clone()), aside, note));
                     }
-                    (Ok(_) | Err(_), _) => notes.push(note),
+                    (Ok(None), was) => notes.put_back(relative, was, note),
+                    (Ok(Some(_)) | Err(_), _) => notes.push(note),
                 }
             }
         }
@@ -617,7 +621,11 @@ impl GuardedFolder {
     fn put_back_below(&self, relative: &Path, was: &PlaceState, notes: &mut GuardNotes) {
         let put = self.make_below(relative, was);
         let put = put.as_ref().map(|()| None);
-        notes.push(put_back_note(&self.path.join(relative), &put));
+        let note = put_back_note(&self.path.join(relative), &put);
+        match put {
+            Ok(_) => notes.put_back(relative, was, note),
+            Err(_) => notes.push(note),
+        }
     }
 
     fn make_below(&self, relative: &Path, was: &PlaceState) -> io::Result<()> {

@@ -249,7 +249,7 @@ fn operators_are_asked_about_text_and_the_rest_stays_aside() {
     assert!(!ground.at("work/.envrc").exists() && !ground.at("work/.vscode").exists());
     assert_eq!(aside(), 0);
 
-    // Bytes that are no text, a link, a file with another name, and what was removed.
+    // Bytes that are no text, and a link. Of what was removed operators are asked.
     let guard = ground.look(false);
     fs::write(ground.at("work/.envrc"), "a\0b").unwrap();
     fs::create_dir(ground.at("work/.vscode")).unwrap();
@@ -257,11 +257,22 @@ fn operators_are_asked_about_text_and_the_rest_stays_aside() {
     symlink("/etc/passwd", ground.at("work/.vscode/b")).unwrap();
     fs::remove_file(ground.at("work/.cargo/config.toml")).unwrap();
     let (notes, proposals) = settle(guard);
-    assert_eq!(
-        (notes.len(), proposals, aside()),
-        (3, vec![], 2),
-        "{notes:?}"
-    );
+    assert_eq!((notes.len(), aside()), (2, 2), "{notes:?}");
+    let [removal] = proposals.as_slice() else {
+        panic!("{proposals:?}");
+    };
+    assert_eq!(removal.action, harness_protocol::ChangeAction::Removed);
+    assert!(removal.path.ends_with(".cargo/config.toml"), "{removal:?}");
+    assert_eq!(ground.read("work/.cargo/config.toml"), "old");
+    // A removal that was allowed meanwhile stays.
+    let approved = ApprovedContents::default();
+    let guard = ground.look(false).with_approved(&approved);
+    let place = ground.at("work/.cargo/config.toml");
+    fs::remove_file(&place).unwrap();
+    approved.note_removal(&place);
+    assert_eq!(settle(guard), (vec![], vec![]));
+    assert!(!place.exists());
+    fs::write(&place, "old").unwrap();
     // More than operators are asked about.
     let guard = ground.look(false);
     fs::create_dir(ground.at("work/.vscode")).unwrap();

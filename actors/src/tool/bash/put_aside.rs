@@ -1,5 +1,5 @@
-//! The entries that a command left at protected places and that were put aside: operators are asked about those that
-//! are text, and the others stay aside.
+//! The entries that a command left at protected places and that were put aside, and those that it removed and that are
+//! there again: operators are asked about those that are text, and the others stay so.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 use harness_protocol::FileChange;
 
 use super::held_folder::{EntryKind, HeldFolder};
+use super::place_state::PlaceState;
 use crate::tool::ToolContext;
-use crate::tool::change::{CommandVersion, proposed};
+use crate::tool::change::{CommandVersion, proposed, proposed_removal};
 use crate::tool::protected::content_place;
 
 /// Maximum number of files of one command that operators are asked about.
@@ -33,14 +34,26 @@ pub(super) struct PutAside {
     pub(super) note: String,
 }
 
+/// A file or a folder that was removed, and that is there again.
+#[derive(Debug)]
+struct PutBack {
+    /// Relative to the guarded folder.
+    relative: PathBuf,
+    /// Its files with their paths; none if operators cannot be asked about them.
+    files: Vec<LeftFile>,
+    /// The note about it, if operators are not asked.
+    note: String,
+}
+
 /// The results of looking at protected places after a command.
 #[derive(Debug, Default)]
 pub(super) struct GuardNotes {
     notes: Vec<String>,
     put_aside: Vec<PutAside>,
+    put_back: Vec<PutBack>,
 }
 
-/// A file that a command left, with its path relative to the guarded folder.
+/// A version of a file, with its path relative to the guarded folder.
 type LeftFile = (PathBuf, CommandVersion);
 
 impl GuardNotes {
@@ -50,6 +63,19 @@ impl GuardNotes {
 
     pub(super) fn add(&mut self, put_aside: PutAside) {
         self.put_aside.push(put_aside);
+    }
+
+    /// Adds a place that was empty and has its earlier state again.
+    pub(super) fn put_back(&mut self, relative: &Path, was: &PlaceState, note: String) {
+        let mut files = Vec::new();
+        if find_known(relative, was, &mut files).is_none() {
+            files.clear();
+        }
+        self.put_back.push(PutBack {
+            relative: relative.to_owned(),
+            files,
+            note,
+        });
     }
 
     /// The notes, each a line, and the changes that operators are to be asked about. Without a context there are none of
@@ -66,6 +92,14 @@ impl GuardNotes {
             match found {
                 Some(found) => proposals.extend(found),
                 None => self.notes.push(put_aside.note),
+            }
+        }
+        for put_back in self.put_back {
+            let room = MAX_PROPOSALS - proposals.len();
+            let found = context.and_then(|context| put_back.propose(workspace, room, context));
+            match found {
+                Some(found) => proposals.extend(found),
+                None => self.notes.push(put_back.note),
             }
         }
         (self.notes, proposals)
@@ -103,6 +137,55 @@ impl PutAside {
     }
 }
 
+impl PutBack {
+    /// The proposals to remove its files again. `None` if one of them can be none, or if there is no room for all.
+    fn propose(
+        &self,
+        workspace: &Path,
+        room: usize,
+        context: &ToolContext,
+    ) -> Option<Vec<FileChange>> {
+        content_place(&self.relative)?;
+        if self.files.is_empty() || self.files.len() > room {
+            return None;
+        }
+        let propose = |(relative, version): &LeftFile| {
+            let above = relative.ancestors().skip(1);
+            let removed = above.take_while(|folder| folder.starts_with(&self.relative));
+            let mut folders: Vec<PathBuf> = removed.map(|it| workspace.join(it)).collect();
+            folders.reverse();
+            proposed_removal(&workspace.join(relative), version, &folders, context)
+        };
+        let proposals: Result<Vec<_>, _> = self.files.iter().map(propose).collect();
+        proposals
+            .map_err(|error| log::debug!("not proposed: {error}"))
+            .ok()
+    }
+}
+
+/// Adds the files of a known state. `None` if one of them is no text, or has no name in UTF-8.
+fn find_known(relative: &Path, state: &PlaceState, files: &mut Vec<LeftFile>) -> Option<()> {
+    relative.to_str()?;
+    match state {
+        PlaceState::File { content, mode, .. } if is_text(content) => {
+            let (content, mode) = (content.clone(), *mode);
+            files.push((relative.to_owned(), CommandVersion { content, mode }));
+            Some(())
+        }
+        PlaceState::Folder(inside) => inside
+            .iter()
+            .try_for_each(|(name, state)| find_known(&relative.join(name), state, files)),
+        PlaceState::File { .. }
+        | PlaceState::Absent
+        | PlaceState::Link(_)
+        | PlaceState::Unknown => None,
+    }
+}
+
+fn is_text(content: &[u8]) -> bool {
+    !content.contains(&0) && std::str::from_utf8(content).is_ok()
+}
+
 /// Adds the files of an entry. `None` if one of them is no text that `edit` can change, or has no name in UTF-8.
 fn find_left(
     folder: &HeldFolder,
@@ -117,8 +200,7 @@ fn find_left(
         EntryKind::File if left.len() < MAX_PROPOSALS => {
             let is_shared = folder.has_other_names(name).unwrap_or(true);
             let (content, mode) = folder.read(name, MAX_FILE).ok()??;
-            let is_text = !content.contains(&0) && std::str::from_utf8(&content).is_ok();
-            if is_shared || !is_text {
+            if is_shared || !is_text(&content) {
                 return None;
             }
             left.push((relative.to_owned(), CommandVersion { content, mode }));

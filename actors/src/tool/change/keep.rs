@@ -1,11 +1,14 @@
 //! Changes that commands made at protected places: proposed to an operator, and made again when one keeps them.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use harness_protocol::{ChangeAction, FileChange, Subject};
 
+use super::diff::diff;
+use super::folders::remove_folders;
+use super::place;
 use super::planned::planned;
-use super::replace::set_mode;
+use super::replace::{read_known, remove, set_mode};
 use crate::attachment::sha256;
 use crate::blocking;
 use crate::tool::ToolOutcome;
@@ -60,6 +63,47 @@ pub(in crate::tool) fn proposed(
     Ok(change)
 }
 
+/// The change that removes a file again that a command removed, and that was put back. `folders` were removed with it,
+/// the uppermost first. Its content is kept in the store. Blocks.
+///
+/// # Errors
+/// If the path leads elsewhere, or the content cannot be kept.
+pub(in crate::tool) fn proposed_removal(
+    path: &Path,
+    before: &CommandVersion,
+    folders: &[PathBuf],
+    context: &ToolContext,
+) -> Result<FileChange, ToolError> {
+    let found = place::find(&context.folder, path, &context.closed)?;
+    if found.path != path || found.asked.is_some() {
+        return Err("the path leads elsewhere".into());
+    }
+    let store = context.before.as_ref().ok_or("no contents are kept")?;
+    let hash = sha256(&before.content);
+    let kept = store.put(&hash, &before.content);
+    kept.map_err(|error| ToolError(error.to_string()))?;
+    let diff = diff(&before.content, &[], &context.redaction);
+    Ok(FileChange {
+        path: path.to_string_lossy().into_owned(),
+        asked: None,
+        action: ChangeAction::Removed,
+        before: Some(hash),
+        after: None,
+        by_command: true,
+        mode: Some(before.mode & 0o777),
+        added: diff.added,
+        removed: diff.removed,
+        notes: diff.remark().map(str::to_owned).into_iter().collect(),
+        diff: diff.text,
+        diff_cut: diff.is_cut,
+        place: found.place,
+        folders: folders
+            .iter()
+            .map(|folder| folder.to_string_lossy().into_owned())
+            .collect(),
+    })
+}
+
 /// Makes a change of a command again, if nothing else changed its file.
 ///
 /// # Errors
@@ -69,6 +113,10 @@ pub(in crate::tool) async fn keep_change(
     context: ToolContext,
 ) -> Result<ToolOutcome, ToolError> {
     let failed = |error: &dyn std::fmt::Display| ToolError(format!("changing failed: {error}"));
+    if change.action == ChangeAction::Removed {
+        let removed = blocking(move || remove_again(change, &context)).await;
+        return removed.map_err(|error| failed(&error))?;
+    }
     let (wanted, within) = (change.clone(), context.clone());
     let again = blocking(move || plan_again(&wanted, &within)).await;
     let planned = again.map_err(|error| failed(&error))??;
@@ -98,6 +146,28 @@ pub(in crate::tool) async fn keep_change(
         made.notes.extend(notes.clone());
     }
     Ok(outcome)
+}
+
+/// Removes a file again that a command removed, if it has the same content. Blocks.
+fn remove_again(change: FileChange, context: &ToolContext) -> Result<ToolOutcome, ToolError> {
+    let path = Path::new(&change.path);
+    let found = place::find(&context.folder, path, &context.closed)?;
+    let known = read_known(path)?.filter(|known| {
+        found.path == path && known.path == path && Some(&known.hash) == change.before.as_ref()
+    });
+    let known = known.ok_or(CHANGED)?;
+    remove(path, &known).map_err(|error| match error {
+        EffectError::Changed => CHANGED.into(),
+        EffectError::Failed(error) => error,
+    })?;
+    // Those stay that hold something else.
+    remove_folders(change.folders.iter());
+    context.approved.note_removal(path);
+    let result = format!("removed {}", change.path);
+    Ok(ToolOutcome {
+        changes: vec![change],
+        ..ToolOutcome::from(Ok(result))
+    })
 }
 
 /// Plans a change that was proposed. Blocks.
@@ -210,5 +280,53 @@ mod tests {
         }
         assert_eq!(fs::read_to_string(&agents).unwrap(), "operator\n");
         assert!(!folder.join("away/pre-commit").exists());
+    }
+
+    /// Spec: [APPR-773] [UNDO-600]
+    #[tokio::test]
+    async fn a_kept_removal_takes_only_what_is_as_before_and_can_be_taken_back() {
+        let home = tempfile::tempdir().unwrap();
+        let folder = fs::canonicalize(home.path()).unwrap().join("work");
+        let (agents, hook) = (folder.join("AGENTS.md"), folder.join(".husky/pre-commit"));
+        fs::create_dir_all(folder.join(".husky")).unwrap();
+        fs::write(&agents, "old\n").unwrap();
+        fs::write(&hook, "run\n").unwrap();
+        fs::set_permissions(&agents, fs::Permissions::from_mode(0o444)).unwrap();
+        let store = BeforeStore::at(home.path(), Clock::system());
+        let context = ToolContext {
+            before: Some(store.clone()),
+            ..ToolContext::new(Cancellation::new()).in_folder(&folder)
+        };
+        let of_agents = proposed_removal(&agents, &version("old\n", 0o100_444), &[], &context);
+        let of_agents = of_agents.unwrap();
+        assert_eq!(of_agents.diff, "@@ -1 +0,0 @@\n-old\n");
+        let husky = [folder.join(".husky")];
+        let of_hook = proposed_removal(&hook, &version("run\n", 0o100_755), &husky, &context);
+        let of_hook = of_hook.unwrap();
+
+        fs::write(&hook, "operator\n").unwrap();
+        let error = keep_change(of_hook.clone(), context.clone()).await;
+        assert_eq!(error, Err(CHANGED.into()));
+        fs::write(&hook, "run\n").unwrap();
+        let mut changes = Vec::new();
+        for change in [of_agents.clone(), of_hook] {
+            let outcome = keep_change(change, context.clone()).await.unwrap();
+            changes.extend(outcome.changes);
+        }
+        assert!(!agents.exists() && !folder.join(".husky").exists());
+        assert!(context.approved.lacks(&agents));
+        let again = keep_change(of_agents, context).await;
+        assert_eq!(again, Err(CHANGED.into()));
+
+        let undo = Undo {
+            before: Some(store),
+            closed: std::sync::Arc::default(),
+            redaction: Redaction::default(),
+        };
+        undo.take_back(&changes, false);
+        assert_eq!(fs::read_to_string(&agents).unwrap(), "old\n");
+        let mode = fs::metadata(&agents).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o444);
+        assert_eq!(fs::read_to_string(&hook).unwrap(), "run\n");
     }
 }

@@ -23,7 +23,7 @@ pub(super) use at_once::carry_out_at_once;
 pub use before::BeforeStore;
 pub(super) use diff::{Diff, diff};
 pub(super) use encoding::OtherEncoding;
-pub(super) use keep::{CommandVersion, keep_change, proposed};
+pub(super) use keep::{CommandVersion, keep_change, proposed, proposed_removal};
 pub(super) use line_ends::{LineEnds, with_marks_of};
 pub(super) use matching::{Matches, find};
 pub(super) use near::nearest;

@@ -48,6 +48,20 @@ pub(in crate::tool) type Notes = Vec<String>;
 /// # Errors
 /// Why it cannot be changed.
 pub(in crate::tool) fn read_file(place: &Path) -> Result<Option<Known>, ToolError> {
+    let known = read_known(place)?;
+    let is_read_only =
+        |known: &Known| known.mode & 0o222 == 0 || access(&known.path, AccessFlags::W_OK).is_err();
+    if known.as_ref().is_some_and(is_read_only) {
+        return Err("permission denied: the file is read-only".into());
+    }
+    Ok(known)
+}
+
+/// Reads a file that is to be removed, which may be read-only; nothing if there is none.
+///
+/// # Errors
+/// If it cannot be read, or is no text that could be changed.
+pub(super) fn read_known(place: &Path) -> Result<Option<Known>, ToolError> {
     let opened = OpenOptions::new()
         .read(true)
         // Without O_NONBLOCK, a FIFO would wait for a writer.
@@ -76,10 +90,6 @@ pub(in crate::tool) fn read_file(place: &Path) -> Result<Option<Known>, ToolErro
         return Err(too_large(found.len()));
     }
     let real = fs::canonicalize(place).map_err(|error| failed(&error))?;
-    let is_read_only = found.mode() & 0o222 == 0;
-    if is_read_only || access(&real, AccessFlags::W_OK).is_err() {
-        return Err("permission denied: the file is read-only".into());
-    }
     let mut bytes = Vec::new();
     let read = (&mut file).take(MAX_FILE + 1).read_to_end(&mut bytes);
     read.map_err(|error| failed(&error))?;
@@ -124,7 +134,7 @@ pub(in crate::tool) fn has_happened(change: &FileChange) -> Option<bool> {
     if let Some(folder) = place.parent() {
         sweep_at(folder);
     }
-    let now = match read_file(place) {
+    let now = match read_known(place) {
         Ok(now) => now.map(|now| now.hash),
         Err(_) => return None,
     };
