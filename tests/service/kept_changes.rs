@@ -182,6 +182,16 @@ async fn a_file_that_a_command_removed_is_there_until_an_operator_lets_it_go() {
         .mode();
     assert_eq!(mode & 0o777, 0o444);
     assert_eq!(here.read(".vscode/b.json"), b"2\n", "{undone:?}");
+    // The operator let one removal happen, and not the next one.
+    let call = here
+        .begin("bash", json!({"command": "rm -f AGENTS.md"}))
+        .await;
+    for verdict in ["allow", "deny"] {
+        let approval = here.asked().await.unwrap();
+        assert_eq!(here.answer(&approval, verdict).await.status, 200);
+    }
+    let (result, _) = here.result(&call).await;
+    assert_eq!(here.read("AGENTS.md"), b"old\n", "{result}");
 }
 
 /// Spec: [APPR-603]

@@ -1,4 +1,4 @@
-//! The contents that `edit` and `write` gave to files, which the operator allowed.
+//! The contents that tools gave to files, and the files that they removed, which the operator allowed.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -9,42 +9,68 @@ use crate::attachment::sha256;
 /// Maximum number of files whose contents are known.
 const MAX_FILES: usize = 4096;
 
-/// The hash of the last content of each file that a tool changed with the operator's permission, or none of one that it
-/// removed. Clones share it.
+/// The last change of each file that a tool made with the operator's permission. Clones share it.
 #[derive(Debug, Clone, Default)]
-pub struct ApprovedContents(Arc<Mutex<BTreeMap<PathBuf, Option<String>>>>);
+pub struct ApprovedContents(Arc<Mutex<ApprovedFiles>>);
+
+#[derive(Debug, Default)]
+struct ApprovedFiles {
+    files: BTreeMap<PathBuf, ApprovedChange>,
+    /// The number of removals so far.
+    removals: u64,
+}
+
+#[derive(Debug)]
+enum ApprovedChange {
+    /// The SHA-256 hash of the new content.
+    Content(String),
+    /// The file was removed, as the removal with that number.
+    Removal(u64),
+}
 
 impl ApprovedContents {
     /// Notes the SHA-256 hash of a file's new content.
     pub(in crate::tool) fn note(&self, path: &Path, hash: String) {
-        self.set(path, Some(hash));
+        self.lock().add(path, ApprovedChange::Content(hash));
     }
 
     /// Notes that a file was removed.
     pub(in crate::tool) fn note_removal(&self, path: &Path) {
-        self.set(path, None);
-    }
-
-    fn set(&self, path: &Path, hash: Option<String>) {
         let mut files = self.lock();
-        if files.len() >= MAX_FILES {
-            files.clear();
-        }
-        files.insert(path.to_owned(), hash);
+        files.removals += 1;
+        let number = files.removals;
+        files.add(path, ApprovedChange::Removal(number));
     }
 
     /// True if a tool gave this content to the file.
     pub(in crate::tool) fn has(&self, path: &Path, content: &[u8]) -> bool {
-        let known = self.lock().get(path).cloned().flatten();
-        known.is_some_and(|hash| hash == sha256(content))
+        let files = self.lock();
+        let known = files.files.get(path);
+        matches!(known, Some(ApprovedChange::Content(hash)) if *hash == sha256(content))
     }
 
-    /// True if a tool removed the file.
-    pub(in crate::tool) fn lacks(&self, path: &Path) -> bool {
-        self.lock().get(path) == Some(&None)
+    /// The number of removals so far.
+    pub(in crate::tool) fn removals(&self) -> u64 {
+        self.lock().removals
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<PathBuf, Option<String>>> {
+    /// True if a tool removed the file after that many removals. An older one says nothing of a file that is there again.
+    pub(in crate::tool) fn lacks_since(&self, path: &Path, removals: u64) -> bool {
+        let files = self.lock();
+        let known = files.files.get(path);
+        matches!(known, Some(ApprovedChange::Removal(number)) if *number > removals)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, ApprovedFiles> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl ApprovedFiles {
+    fn add(&mut self, path: &Path, change: ApprovedChange) {
+        if self.files.len() >= MAX_FILES {
+            self.files.clear();
+        }
+        self.files.insert(path.to_owned(), change);
     }
 }

@@ -54,8 +54,9 @@ struct GuardedFolder {
     places: Vec<GuardedPlace>,
     /// The relative paths of git folders, which keep what is put aside in them.
     git_folders: Vec<PathBuf>,
-    /// The contents that `edit` and `write` gave to files.
+    /// The changes that operators allowed, and the number of removals among them before the command.
     approved: ApprovedContents,
+    removals_before: u64,
 }
 
 /// A protected place before the command.
@@ -154,6 +155,7 @@ impl CommandGuard {
     /// The same with these contents as what `edit` and `write` made meanwhile, which stays.
     pub(super) fn with_approved(mut self, approved: &ApprovedContents) -> Self {
         for folder in &mut self.folders {
+            folder.removals_before = approved.removals();
             folder.approved = approved.clone();
         }
         self
@@ -414,6 +416,7 @@ impl GuardedFolder {
                 held,
                 places,
                 approved: ApprovedContents::default(),
+                removals_before: 0,
             });
         }
         Ok(folders)
@@ -437,7 +440,8 @@ impl GuardedFolder {
     fn is_moved(&self, contents: &GitContents, path: &Path, is: &PlaceState) -> bool {
         match is {
             PlaceState::Absent => {
-                contents.lacks(path) || self.approved.lacks(&self.path.join(path))
+                let path_of = || self.path.join(path);
+                contents.lacks(path) || self.approved.lacks_since(&path_of(), self.removals_before)
             }
             PlaceState::File {
                 content,

@@ -272,7 +272,13 @@ fn operators_are_asked_about_text_and_the_rest_stays_aside() {
     approved.note_removal(&place);
     assert_eq!(settle(guard), (vec![], vec![]));
     assert!(!place.exists());
+    // That says nothing of the file once it is there again.
     fs::write(&place, "old").unwrap();
+    let guard = ground.look(false).with_approved(&approved);
+    fs::remove_file(&place).unwrap();
+    let (notes, proposals) = settle(guard);
+    assert_eq!((notes.len(), proposals.len()), (0, 1), "{notes:?}");
+    assert_eq!(ground.read("work/.cargo/config.toml"), "old");
     // More than operators are asked about.
     let guard = ground.look(false);
     fs::create_dir(ground.at("work/.vscode")).unwrap();

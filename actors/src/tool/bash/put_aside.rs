@@ -9,9 +9,9 @@ use harness_protocol::FileChange;
 
 use super::held_folder::{EntryKind, HeldFolder};
 use super::place_state::PlaceState;
-use crate::tool::ToolContext;
 use crate::tool::change::{CommandVersion, proposed, proposed_removal};
 use crate::tool::protected::content_place;
+use crate::tool::{ToolContext, ToolError};
 
 /// Maximum number of files of one command that operators are asked about.
 const MAX_PROPOSALS: usize = 10;
@@ -118,17 +118,10 @@ impl PutAside {
         content_place(&self.relative)?;
         let mut left = Vec::new();
         find_left(&self.folder, &self.name, &self.relative, DEPTH, &mut left)?;
-        if left.is_empty() || left.len() > room {
-            return None;
-        }
-        let propose = |(relative, version): &LeftFile| {
+        let proposals = of_each(&left, room, |relative, version| {
             let path = workspace.join(relative);
             proposed(&path, self.before.as_deref(), version, context)
-        };
-        let proposals: Result<Vec<_>, _> = left.iter().map(propose).collect();
-        let proposals = proposals
-            .map_err(|error| log::debug!("not proposed: {error}"))
-            .ok()?;
+        })?;
         if let Err(error) = remove_all(&self.folder, &self.name) {
             let name = self.name.display();
             log::warn!("{name}, which a command left, is not removed: {error}");
@@ -146,21 +139,32 @@ impl PutBack {
         context: &ToolContext,
     ) -> Option<Vec<FileChange>> {
         content_place(&self.relative)?;
-        if self.files.is_empty() || self.files.len() > room {
-            return None;
-        }
-        let propose = |(relative, version): &LeftFile| {
+        of_each(&self.files, room, |relative, version| {
             let above = relative.ancestors().skip(1);
             let removed = above.take_while(|folder| folder.starts_with(&self.relative));
             let mut folders: Vec<PathBuf> = removed.map(|it| workspace.join(it)).collect();
             folders.reverse();
             proposed_removal(&workspace.join(relative), version, &folders, context)
-        };
-        let proposals: Result<Vec<_>, _> = self.files.iter().map(propose).collect();
-        proposals
-            .map_err(|error| log::debug!("not proposed: {error}"))
-            .ok()
+        })
     }
+}
+
+/// The proposals for files. `None` if there are none or more than there is room for, or if one of them can be none.
+fn of_each(
+    files: &[LeftFile],
+    room: usize,
+    propose: impl Fn(&Path, &CommandVersion) -> Result<FileChange, ToolError>,
+) -> Option<Vec<FileChange>> {
+    if files.is_empty() || files.len() > room {
+        return None;
+    }
+    let each = files.iter();
+    let proposals: Result<Vec<_>, _> = each
+        .map(|(relative, version)| propose(relative, version))
+        .collect();
+    proposals
+        .map_err(|error| log::debug!("not proposed: {error}"))
+        .ok()
 }
 
 /// Adds the files of a known state. `None` if one of them is no text, or has no name in UTF-8.

@@ -219,19 +219,30 @@ mod tests {
         }
     }
 
-    /// Spec: [APPR-604] [UNDO-600]
-    #[tokio::test]
-    async fn a_kept_version_is_made_only_where_nothing_changed_and_can_be_taken_back() {
+    /// A folder with a file `AGENTS.md`, and the means to change it and to take changes back.
+    fn ground() -> (tempfile::TempDir, PathBuf, ToolContext, Undo) {
         let home = tempfile::tempdir().unwrap();
         let folder = fs::canonicalize(home.path()).unwrap().join("work");
         fs::create_dir(&folder).unwrap();
+        fs::write(folder.join("AGENTS.md"), "old\n").unwrap();
         let store = BeforeStore::at(home.path(), Clock::system());
         let context = ToolContext {
             before: Some(store.clone()),
             ..ToolContext::new(Cancellation::new()).in_folder(&folder)
         };
+        let undo = Undo {
+            before: Some(store),
+            closed: std::sync::Arc::default(),
+            redaction: Redaction::default(),
+        };
+        (home, folder, context, undo)
+    }
+
+    /// Spec: [APPR-604] [UNDO-600]
+    #[tokio::test]
+    async fn a_kept_version_is_made_only_where_nothing_changed_and_can_be_taken_back() {
+        let (_home, folder, context, undo) = ground();
         let (agents, hook) = (folder.join("AGENTS.md"), folder.join(".husky/pre-commit"));
-        fs::write(&agents, "old\n").unwrap();
         let of_agents = proposed(
             &agents,
             Some(b"old\n"),
@@ -263,11 +274,6 @@ mod tests {
             assert_eq!(again, Err(CHANGED.into()));
         }
 
-        let undo = Undo {
-            before: Some(store),
-            closed: std::sync::Arc::default(),
-            redaction: Redaction::default(),
-        };
         undo.take_back(&changes, false);
         assert_eq!(fs::read_to_string(&agents).unwrap(), "old\n");
         assert!(!folder.join(".husky").exists());
@@ -285,18 +291,11 @@ mod tests {
     /// Spec: [APPR-773] [UNDO-600]
     #[tokio::test]
     async fn a_kept_removal_takes_only_what_is_as_before_and_can_be_taken_back() {
-        let home = tempfile::tempdir().unwrap();
-        let folder = fs::canonicalize(home.path()).unwrap().join("work");
+        let (_home, folder, context, undo) = ground();
         let (agents, hook) = (folder.join("AGENTS.md"), folder.join(".husky/pre-commit"));
         fs::create_dir_all(folder.join(".husky")).unwrap();
-        fs::write(&agents, "old\n").unwrap();
         fs::write(&hook, "run\n").unwrap();
         fs::set_permissions(&agents, fs::Permissions::from_mode(0o444)).unwrap();
-        let store = BeforeStore::at(home.path(), Clock::system());
-        let context = ToolContext {
-            before: Some(store.clone()),
-            ..ToolContext::new(Cancellation::new()).in_folder(&folder)
-        };
         let of_agents = proposed_removal(&agents, &version("old\n", 0o100_444), &[], &context);
         let of_agents = of_agents.unwrap();
         assert_eq!(of_agents.diff, "@@ -1 +0,0 @@\n-old\n");
@@ -314,15 +313,10 @@ mod tests {
             changes.extend(outcome.changes);
         }
         assert!(!agents.exists() && !folder.join(".husky").exists());
-        assert!(context.approved.lacks(&agents));
+        assert!(context.approved.lacks_since(&agents, 0));
         let again = keep_change(of_agents, context).await;
         assert_eq!(again, Err(CHANGED.into()));
 
-        let undo = Undo {
-            before: Some(store),
-            closed: std::sync::Arc::default(),
-            redaction: Redaction::default(),
-        };
         undo.take_back(&changes, false);
         assert_eq!(fs::read_to_string(&agents).unwrap(), "old\n");
         let mode = fs::metadata(&agents).unwrap().permissions().mode();
