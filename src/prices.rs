@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use harness_actors::budget::{PriceList, TokenPrices};
 use harness_actors::journal::ModelTotals;
 use harness_protocol::Usage;
 use serde::Deserialize;
@@ -82,17 +83,13 @@ impl Prices {
         if counts.usage == none && counts.long == none {
             return Some(0.0);
         }
-        let Price { prices, long } = self.price(model)?;
-        let long = match long {
-            Long::Own(rates) => Some(rates),
-            Long::AsOthers(Comparison::Same) => Some(prices),
-            Long::AsOthers(Comparison::Unknown) => None,
-        };
+        let price = self.price(model)?;
         let of_long = if counts.long == none {
             0.0
         } else {
-            long?.cost(&counts.long, kept)
+            price.long()?.cost(&counts.long, kept)
         };
+        let prices = price.prices;
         let cost = prices.cost(&counts.usage, kept) + of_long;
         Some(rounded(cost))
     }
@@ -117,6 +114,55 @@ impl Prices {
 pub(crate) fn rounded(dollars: f64) -> f64 {
     // A sum of nothing is a negative zero; adding a zero takes its sign.
     (dollars * PARTS_OF_A_DOLLAR).round() / PARTS_OF_A_DOLLAR + 0.0
+}
+
+impl Price {
+    /// The prices of long requests, if they are known.
+    fn long(&self) -> Option<Rates> {
+        match self.long {
+            Long::Own(rates) => Some(rates),
+            Long::AsOthers(Comparison::Same) => Some(self.prices),
+            Long::AsOthers(Comparison::Unknown) => None,
+        }
+    }
+}
+
+/// The prices that the budgets of workflows are held with.
+pub(crate) struct BudgetPrices {
+    pub(crate) prices: Prices,
+    pub(crate) kept: KeptFor,
+}
+
+impl PriceList for BudgetPrices {
+    fn cost(&self, model: &str, used: &ModelTotals) -> Option<u64> {
+        let dollars = self.prices.cost(model, used, self.kept)?;
+        Some(micro_usd(dollars))
+    }
+
+    fn highest(&self, model: &str, input_tokens: u64) -> Option<TokenPrices> {
+        let price = self.prices.price(model)?;
+        let long = match input_tokens > ModelTotals::LONG {
+            true => price.long()?,
+            false => price.prices,
+        };
+        let both = [price.prices, long];
+        let highest = |of: fn(&Rates) -> f64| both.iter().map(of).fold(0.0, f64::max);
+        let input = [highest(|own| own.input), highest(|own| own.write_5m)];
+        let kept = match self.kept {
+            KeptFor::FiveMinutes => 0.0,
+            KeptFor::OneHour => highest(|own| own.write_1h),
+        };
+        Some(TokenPrices {
+            input: micro_usd(input.into_iter().fold(kept, f64::max)),
+            output: micro_usd(highest(|own| own.output)),
+        })
+    }
+}
+
+/// Dollars in millionths, rounded up.
+fn micro_usd(dollars: f64) -> u64 {
+    let billionths = (dollars * PARTS_OF_A_DOLLAR).round() as u64;
+    billionths.div_ceil(1_000)
 }
 
 impl Rates {

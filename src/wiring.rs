@@ -8,6 +8,7 @@ use harness_actors::approval::Operators;
 use harness_actors::broadcast::{
     ANSWER_BYTES, ANSWER_GRACE, ReadBudget, STREAM_BYTES, STREAM_GRACE,
 };
+use harness_actors::budget::PriceList;
 use harness_actors::directory::{DirectoryActor, Extensions};
 use harness_actors::journal::{FolderAttachments, JsonLinesStore, StateDisk, StateSize};
 use harness_actors::model::{
@@ -20,7 +21,7 @@ use harness_actors::tool::{
 };
 use harness_actors::workflow::hooks::Hooks;
 use harness_actors::workflow::keeper::{
-    Directory, PriceOf, Room, WorkflowFiles, WorkflowParts, WorkflowsActor,
+    Directory, Room, WorkflowFiles, WorkflowParts, WorkflowsActor,
 };
 use harness_actors::workflow::machine::Patience;
 use harness_actors::{
@@ -37,7 +38,7 @@ use crate::http::{About, CommandsAreNear, ContainedBy, Shared};
 #[cfg(target_os = "linux")]
 use crate::launch::{OwnLauncher, remove_left_folders};
 use crate::open_files::max_open_conversations;
-use crate::prices::{KeptFor, Prices};
+use crate::prices::{BudgetPrices, KeptFor, Prices};
 use crate::rules::KeptRules;
 use crate::service_error::ServiceError;
 use crate::state::TOKEN_FILE;
@@ -106,6 +107,7 @@ pub(crate) fn start(
     extensions.outputs = Some(outputs.clone());
     extensions.launcher = commands.launcher.clone();
     extensions.jobs = jobs.clone();
+    extensions.prices = prices(config);
     let broadcasting = Arbiter::try_new()?.handle();
     let parts = parts(
         settings,
@@ -119,17 +121,14 @@ pub(crate) fn start(
     let shelf = parts.tools.clone();
     let store = JsonLinesStore::within(&config.home, clock, size.clone());
     let directory = DirectoryActor::new(Arc::new(store), parts, max_open_conversations()).start();
+    let launcher = commands.launcher.0.clone();
     let workflows = WorkflowsActor::new(WorkflowParts {
         store: Arc::new(JsonLinesStore::of_workflows(&config.home, clock, size)),
         directory: Directory {
             open: directory.clone().recipient(),
             create: directory.clone().recipient(),
         },
-        launcher: commands
-            .launcher
-            .0
-            .clone()
-            .unwrap_or_else(|| Arc::new(NoLauncher)),
+        launcher: launcher.unwrap_or_else(|| Arc::new(NoLauncher)),
         clock,
         redaction: redaction.clone(),
         closed: closed_to_tools(config),
@@ -140,7 +139,7 @@ pub(crate) fn start(
         patience: patience(config),
         auto_resume: config.workflow_auto_resume,
         room: Room::new(config.max_workflows),
-        price: price(config),
+        prices: prices(config),
         hooks: Hooks::default(),
     });
     let shared = Shared {
@@ -257,13 +256,11 @@ fn kept_for(config: &Config) -> KeptFor {
     }
 }
 
-/// The price of tokens, for the budgets of workflows.
-fn price(config: &Config) -> PriceOf {
-    let (prices, kept) = (Prices::built_in(), kept_for(config));
-    Arc::new(move |model, counts| {
-        let dollars = prices.cost(model, counts, kept)?;
-        // A budget is counted in whole millionths; a fraction of one counts as one.
-        Some((dollars * 1e6).ceil() as u64)
+/// The prices that the budgets of workflows are held with.
+fn prices(config: &Config) -> Arc<dyn PriceList> {
+    Arc::new(BudgetPrices {
+        prices: Prices::built_in(),
+        kept: kept_for(config),
     })
 }
 

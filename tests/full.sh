@@ -12,7 +12,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # Longer than any part takes that is not stuck.
 limit=3600
 parts=(
-    crash replies queues compaction writes commands approvals contents cancels drops attaches together random corpus folders
+    crash replies queues compaction spending writes commands approvals contents cancels drops attaches together random corpus folders
     durability limits costs work strangers soak crowd benches
     workflows manual
 )
@@ -44,6 +44,7 @@ run() {
         replies) count="1000 kills"; HARNESS_REPLY_KILLS=1000 service cut_short:: ;;
         queues) count="600 kills"; HARNESS_QUEUE_KILLS=600 service queues::whenever_the_service_dies ;;
         compaction) count="200 kills"; HARNESS_COMPACT_KILLS=200 service compacting::a_kill_at_any_moment ;;
+        spending) count="50 kills"; HARNESS_SPENDING_KILLS=50 service spending::a_budget_of_money_is_not ;;
         writes) count="200 kills"; HARNESS_WRITE_KILLS=200 service writes:: ;;
         commands) count="500 kills"; HARNESS_COMMAND_KILLS=500 service survivors:: ;;
         approvals) count="1000 schedules"; HARNESS_SCHEDULES=1000 service schedules:: ;;

@@ -309,6 +309,16 @@ pub fn event(record: &Record, timestamp: u64) -> Event {
             by: by.clone(),
             timestamp,
         },
+        Record::SpendingReserved { run, micro_usd } => Event::SpendingReserved {
+            run_id: run.0,
+            micro_usd: *micro_usd,
+            timestamp,
+        },
+        Record::SpendingReleased { run, micro_usd } => Event::SpendingReleased {
+            run_id: run.0,
+            micro_usd: *micro_usd,
+            timestamp,
+        },
         Record::ToolsRenewed { tools, by } => Event::ToolsRenewed {
             tools: tools.iter().map(defined_name).map(str::to_owned).collect(),
             by: by.clone(),

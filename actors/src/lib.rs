@@ -82,6 +82,7 @@
 //! * [`tool`] runs tools, a few at once for all conversations.
 //! * [`journal`] keeps every fact before anybody sees it.
 //! * [`broadcast`] fans events out and waits for nobody.
+//! * [`budget`] keeps a run within its spending limit.
 //! * [`directory`] finds conversations, and starts their actors when they are needed.
 //!
 //! The messages of each of them are in its `messages`, such as [`model::messages`].
@@ -96,6 +97,7 @@ pub mod approval;
 pub mod attachment;
 pub mod beneath;
 pub mod broadcast;
+pub mod budget;
 mod clock;
 pub mod compaction;
 pub mod conversation;

@@ -109,6 +109,24 @@ pub enum Event {
         /// Unix seconds.
         timestamp: u64,
     },
+    /// A request to the model is about to leave in a run with a spending limit.
+    SpendingReserved {
+        /// The run.
+        run_id: u64,
+        /// The largest possible cost of the request and its reply, in millionths of a US dollar.
+        micro_usd: u64,
+        /// Unix seconds.
+        timestamp: u64,
+    },
+    /// A part of what was reserved is no longer needed: the usage is known, or nothing was used.
+    SpendingReleased {
+        /// The run.
+        run_id: u64,
+        /// The part, in millionths of a US dollar.
+        micro_usd: u64,
+        /// Unix seconds.
+        timestamp: u64,
+    },
     /// A run is over.
     RunEnded {
         /// The run.
@@ -663,6 +681,8 @@ impl Event {
             Self::EffectBegan { timestamp, .. } => Facts::of("effect_began", *timestamp),
             Self::ToolReturned { timestamp, .. } => Facts::of("tool_returned", *timestamp),
             Self::ProposalDecided { timestamp, .. } => Facts::of("proposal_decided", *timestamp),
+            Self::SpendingReserved { timestamp, .. } => Facts::of("spending_reserved", *timestamp),
+            Self::SpendingReleased { timestamp, .. } => Facts::of("spending_released", *timestamp),
             Self::FilesChanged { timestamp, .. } => Facts::of("files_changed", *timestamp),
             Self::Undone { timestamp, by, .. } => Facts::by("undone", *timestamp, by),
             Self::CommandRan { timestamp, by, .. } => Facts::by("command_ran", *timestamp, by),
@@ -783,7 +803,7 @@ pub enum State {
 mod tests {
     use super::*;
 
-    const NAMES: [&str; 47] = [
+    const NAMES: [&str; 49] = [
         "user",
         "text",
         "tool_call",
@@ -814,6 +834,8 @@ mod tests {
         "effect_began",
         "tool_returned",
         "proposal_decided",
+        "spending_reserved",
+        "spending_released",
         "files_changed",
         "rules_changed",
         "command_ran",

@@ -26,6 +26,7 @@ async fn resume(it: Received, resumption: Resumption) -> Answer {
     let by = name_of(order.by);
     let (conversation, _) = workspace::ready(&it.shared, &it.id).await?;
     let order = ContinueRun {
+        spending_limit_micro_usd: None,
         resumption,
         by,
         rules: harness_protocol::RunRules::default(),

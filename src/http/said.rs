@@ -101,6 +101,7 @@ pub(super) async fn say(shared: &Shared, id: &str, said: Said, queue: Option<Que
     };
     let Some(queue) = queue else {
         let prompt = SubmitPrompt {
+            spending_limit_micro_usd: None,
             content,
             key,
             by,

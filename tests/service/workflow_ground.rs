@@ -35,6 +35,10 @@ pub(super) struct Turn {
     pub(super) answered: usize,
     /// The last text that it got.
     pub(super) told: String,
+    /// Number of tokens of the request.
+    pub(super) input_tokens: u64,
+    /// Maximum number of tokens of the reply.
+    pub(super) max_tokens: u64,
     /// A name for a call that no other of the conversation has.
     call: String,
 }
@@ -47,6 +51,8 @@ impl Turn {
             done: 0,
             answered: 0,
             told: String::new(),
+            input_tokens: request.input_tokens() as u64,
+            max_tokens: request.body["max_tokens"].as_u64().unwrap(),
             call: format!("call_{}", request.messages().len()),
         };
         for message in request.messages() {
@@ -193,12 +199,27 @@ impl Bench {
         flags: &[&str],
         play: impl Fn(&Turn) -> Reply + Send + Sync + 'static,
     ) -> Self {
+        Self::with_settings(repository, flags, &[], play).await
+    }
+
+    /// The same with these settings, by the names of their variables.
+    pub(super) async fn with_settings(
+        repository: Arc<TempDir>,
+        flags: &[&str],
+        settings: &[(&str, &str)],
+        play: impl Fn(&Turn) -> Reply + Send + Sync + 'static,
+    ) -> Self {
         let catalogue =
             Catalogue::new(vec![model(1_000_000), Model::new(PRICED).window(1_000_000)]);
         let responder = move |request: &MessagesRequest| play(&Turn::of(request));
         let standin = Standin::serving(responder, catalogue).unwrap();
         let flags: Vec<&str> = ["--model", MODEL].iter().chain(flags).copied().collect();
-        let service = Service::start(&standin.base_url(), &flags).await;
+        let settings = settings
+            .iter()
+            .map(|(name, value)| ((*name).into(), (*value).into()));
+        let settings: Vec<_> = settings.collect();
+        let home = tempfile::tempdir().unwrap();
+        let service = Service::start_with(home, &standin.base_url(), &flags, &settings).await;
         Self {
             service,
             standin,

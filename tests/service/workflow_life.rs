@@ -10,4 +10,5 @@ mod people;
 mod refusals;
 mod room;
 mod scheduled;
+mod spending;
 mod trouble;

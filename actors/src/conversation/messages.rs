@@ -29,6 +29,8 @@ pub struct SubmitPrompt {
     pub attachments: Vec<Attachment>,
     /// The rules for the changes that tools make in its run.
     pub rules: RunRules,
+    /// Maximum cost of its run, in millionths of a US dollar.
+    pub spending_limit_micro_usd: Option<u64>,
 }
 
 /// Queues a message: for the next model request or for the end of the run, see [`Queue`]. While
@@ -83,6 +85,8 @@ pub struct ContinueRun {
     pub by: Option<String>,
     /// The mode and the rules of the run. Those of the run before it do not count any more.
     pub rules: RunRules,
+    /// Maximum cost of the run, in millionths of a US dollar. That of the run before it no longer holds.
+    pub spending_limit_micro_usd: Option<u64>,
 }
 
 /// How a run without a new prompt begins.

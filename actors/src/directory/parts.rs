@@ -9,6 +9,7 @@ use crate::approval::{Approver, DenyAll, RuleBook};
 use crate::attachment::{AttachmentStore, MemoryAttachments};
 use crate::broadcast::messages::Publish;
 use crate::broadcast::{Attendance, BroadcastActor, Now};
+use crate::budget::{NoPrices, PriceList};
 use crate::clock::Clock;
 use crate::compaction::Summarizer;
 use crate::conversation::{
@@ -49,6 +50,8 @@ pub struct Extensions {
     pub system_prompt: Option<Arc<dyn SystemPromptBuilder>>,
     /// Changes what is sent to the model of the past.
     pub projection: Option<Arc<dyn Projection>>,
+    /// The prices that spending limits are held with.
+    pub prices: Arc<dyn PriceList>,
     /// Writes summaries, in place of the model.
     pub summarizer: Option<Arc<dyn Summarizer>>,
     /// Takes secrets out of results of tools and answers of the API, besides the credential and the
@@ -80,6 +83,7 @@ impl Default for Extensions {
             keys: None,
             system_prompt: None,
             projection: None,
+            prices: Arc::new(NoPrices),
             summarizer: None,
             redaction: Redaction::default(),
             approver: Arc::new(DenyAll),
@@ -248,6 +252,7 @@ impl Parts {
             home: std::env::var_os("HOME").map(|home| PathBuf::from(home).into()),
             system_prompt: self.extensions.system_prompt.clone(),
             projection: self.extensions.projection.clone(),
+            prices: Arc::clone(&self.extensions.prices),
         };
         let downstream = Downstream {
             start_model_call: self.start_model_call.clone(),

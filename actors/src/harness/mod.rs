@@ -180,6 +180,7 @@ impl Harness {
             resumption,
             by: None,
             rules: RunRules::default(),
+            spending_limit_micro_usd: None,
         };
         let gathering = Gathering::begin(&self.followers);
         let run = self.conversation.send(order).await??;

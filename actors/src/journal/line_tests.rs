@@ -40,6 +40,8 @@ fn kind(record: &Record) -> Option<&'static str> {
         Record::FilesChanged { .. } => "files_changed",
         Record::ToolReturned { .. } => "tool_returned",
         Record::ProposalDecided { .. } => "proposal_decided",
+        Record::SpendingReserved { .. } => "spending_reserved",
+        Record::SpendingReleased { .. } => "spending_released",
         Record::RulesChanged { .. } => "rules_changed",
         Record::Undone { .. } => "undone",
         Record::CommandRan { .. } => "command_ran",
@@ -108,6 +110,8 @@ fn the_examples_have_every_record_and_are_written_again_as_they_are() {
         "workflow",
         "tool_returned",
         "proposal_decided",
+        "spending_reserved",
+        "spending_released",
     ];
     assert_eq!(Record::KNOWN[20..], since);
     for more in [
@@ -132,6 +136,20 @@ fn the_tools_on_offer_are_kept_to_the_byte() {
         ),
     ] {
         let record: Record = serde_json::from_str(&text).unwrap();
+        assert!(kind(&record).is_some_and(|kind| Record::KNOWN.contains(&kind)));
+        assert_eq!(serde_json::to_string(&record).unwrap(), text);
+    }
+}
+
+/// Spec: [BUDGET-04]
+#[test]
+fn a_spending_limit_and_its_reservations_have_these_records() {
+    for text in [
+        r#"{"type":"run_started","data":{"run":1,"spending_limit_micro_usd":1000000}}"#,
+        r#"{"type":"spending_reserved","data":{"run":1,"micro_usd":850000}}"#,
+        r#"{"type":"spending_released","data":{"run":1,"micro_usd":850000}}"#,
+    ] {
+        let record: Record = serde_json::from_str(text).unwrap();
         assert!(kind(&record).is_some_and(|kind| Record::KNOWN.contains(&kind)));
         assert_eq!(serde_json::to_string(&record).unwrap(), text);
     }
@@ -163,6 +181,7 @@ fn the_checksum_is_that_of_the_epoch_and_the_line() {
     let new = NewRecord {
         at: 5,
         record: Record::RunStarted {
+            spending_limit_micro_usd: None,
             run: RunId(1),
             by: None,
             rules: harness_protocol::RunRules::default(),

@@ -40,6 +40,9 @@ pub enum Record {
         /// The rules of its prompt for the changes that tools make in it.
         #[serde(default, skip_serializing_if = "RunRules::is_empty")]
         rules: RunRules,
+        /// The spending limit of the run, in millionths of a US dollar.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        spending_limit_micro_usd: Option<u64>,
     },
     /// A prompt was accepted.
     Prompt {
@@ -228,6 +231,20 @@ pub enum Record {
         /// request of a run has all of them, and none is named.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         jobs: Vec<u64>,
+    },
+    /// A request to the model is about to leave in a run with a spending limit.
+    SpendingReserved {
+        /// The run.
+        run: RunId,
+        /// The largest possible cost of the request and its reply, in millionths of a US dollar.
+        micro_usd: u64,
+    },
+    /// A part of what was reserved is no longer needed: the usage is on record, or nothing was used.
+    SpendingReleased {
+        /// The run.
+        run: RunId,
+        /// The part, in millionths of a US dollar.
+        micro_usd: u64,
     },
     /// A block of the reply is complete, or a cancel cut it short.
     Block {
@@ -567,6 +584,10 @@ pub struct Totals {
     /// The token counts by model.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub models: BTreeMap<String, ModelTotals>,
+    /// The largest possible cost of requests whose usage is not on record, in runs with a spending limit; in millionths
+    /// of a US dollar.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unsettled_micro_usd: u64,
     /// The settings, if they were changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settings: Option<Box<Settings>>,
@@ -611,6 +632,22 @@ pub struct ModelTotals {
 }
 
 impl ModelTotals {
+    /// The counts of one reply.
+    #[must_use]
+    pub fn of_reply(usage: &Usage) -> Self {
+        let input = usage
+            .input_tokens
+            .saturating_add(usage.cache_creation_input_tokens)
+            .saturating_add(usage.cache_read_input_tokens);
+        let mut totals = Self::default();
+        if input > Self::LONG {
+            totals.long = *usage;
+        } else {
+            totals.usage = *usage;
+        }
+        totals
+    }
+
     /// The size of a request from which on a model may have another price, in tokens.
     ///
     /// Source: the API's documentation of prices, which has a step at 100,000 tokens for one model.
@@ -628,7 +665,7 @@ fn is_unused(usage: &Usage) -> bool {
 
 impl Record {
     /// The types that this version knows.
-    pub const KNOWN: [&'static str; 35] = [
+    pub const KNOWN: [&'static str; 37] = [
         "run_started",
         "prompt",
         "status",
@@ -664,6 +701,8 @@ impl Record {
         "workflow",
         "tool_returned",
         "proposal_decided",
+        "spending_reserved",
+        "spending_released",
     ];
 
     /// True if no block that was begun before this record is unfinished after it.
@@ -703,10 +742,12 @@ impl Record {
             | Self::Undone { .. }
             | Self::CommandRan { .. }
             | Self::Branched { .. }
+            | Self::SpendingReserved { .. }
             | Self::JobEnded { .. } => Durability::Synced,
             Self::RunStarted { .. }
             | Self::Status { .. }
             | Self::TurnStarted { .. }
+            | Self::SpendingReleased { .. }
             | Self::Block { .. }
             | Self::ReplyEnded { .. }
             | Self::ReplyFailed { .. }

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use tokio::sync::mpsc;
 
+use super::super::messages::ReserveSpending;
 use super::*;
 use crate::ids::ConversationId;
 use crate::secret::Secret;
@@ -51,6 +52,7 @@ fn order(reply_to: Recipient<ModelEvent>, number: u64) -> StartModelCall {
     };
     let message = r#"{"role":"user","content":"hi"}"#;
     StartModelCall {
+        spending: None,
         call_id: CallId {
             conversation: ConversationId::new("c"),
             number,
@@ -137,4 +139,103 @@ async fn another_attempt_begins_its_blocks_anew() {
         }
     }
     assert_eq!((retried, pieces.as_str()), (true, "whole"));
+}
+
+/// Answers reservations in turn, and keeps them.
+struct Keeper {
+    answers: Vec<Result<u32, ModelError>>,
+    asked: Vec<crate::budget::RequestSize>,
+}
+
+impl Actor for Keeper {
+    type Context = Context<Self>;
+}
+
+impl Handler<ReserveSpending> for Keeper {
+    type Result = Result<u32, ModelError>;
+
+    fn handle(&mut self, order: ReserveSpending, _: &mut Context<Self>) -> Self::Result {
+        self.asked.push(order.size);
+        self.answers.remove(0)
+    }
+}
+
+/// The sizes that a keeper was asked for.
+#[derive(Message)]
+#[rtype(result = "Vec<crate::budget::RequestSize>")]
+struct Asked;
+
+impl Handler<Asked> for Keeper {
+    type Result = Vec<crate::budget::RequestSize>;
+
+    fn handle(&mut self, _: Asked, _: &mut Context<Self>) -> Self::Result {
+        self.asked.clone()
+    }
+}
+
+/// Spec: [BUDGET-01] [BUDGET-02] [BUDGET-05]
+#[actix::test]
+async fn each_attempt_is_reserved_and_has_the_reply_limit_that_is_granted() {
+    let (sender, mut events) = mpsc::unbounded_channel();
+    let probe = Probe(sender).start();
+    let (standin, script) = harness_standin::Standin::scripted().unwrap();
+    script.set_models(vec![harness_standin::Model::new("m")]);
+    let reset = harness_standin::Reply::text("x").keep_events(0).reset();
+    script.push(harness_standin::Reply::error(529, "overloaded_error", "no"));
+    script.push(reset);
+    script.push(harness_standin::Reply::text("whole"));
+    let mut settings = settings(&standin.base_url());
+    settings.retry.max_retries = 3;
+    settings.retry.max_wait = Duration::from_secs(60);
+    let model = ModelActor::new(settings, Clock::system()).start();
+    let refused = || ModelError::SpendingLimit {
+        reason: "nothing is left".to_owned(),
+    };
+    let keeper = Keeper {
+        answers: vec![Ok(1_500), Ok(1_500), Ok(1_200), Err(refused())],
+        asked: Vec::new(),
+    }
+    .start();
+    let asking = |number| {
+        let mut order = order(probe.clone().recipient(), number);
+        let model = order.request.model().clone();
+        let message = r#"{"role":"user","content":"hi"}"#;
+        order.request = RequestHead::new(HeadSettings::plain(model, 2_000))
+            .request(vec![Piece::Json(message.into())], false);
+        order.spending = Some(keeper.clone().recipient());
+        order
+    };
+    model.send(asking(1)).await.unwrap();
+    let mut told = Vec::new();
+    loop {
+        match events.recv().await.unwrap() {
+            ModelEvent::NotCharged { .. } => told.push("not charged"),
+            ModelEvent::RetryBegan { .. } => told.push("again"),
+            ModelEvent::Finished { .. } => break,
+            ModelEvent::Failed { failure, .. } => panic!("{failure}"),
+            _ => {}
+        }
+    }
+    // The connection that was cut may have brought the request to a model.
+    assert_eq!(told, ["not charged", "again", "again"]);
+    let sent = standin.requests();
+    let limits = sent.iter().map(|request| {
+        let body: serde_json::Value = serde_json::from_slice(&request.body).unwrap();
+        body["max_tokens"].as_u64().unwrap()
+    });
+    assert_eq!(limits.collect::<Vec<_>>(), [1_500, 1_500, 1_200]);
+
+    model.send(asking(2)).await.unwrap();
+    loop {
+        if let ModelEvent::Failed { failure, .. } = events.recv().await.unwrap() {
+            assert_eq!(failure.error, refused());
+            break;
+        }
+    }
+    assert_eq!(standin.requests().len(), 3);
+    let asked = keeper.send(Asked).await.unwrap();
+    let outputs: Vec<u32> = asked.iter().map(|size| size.output).collect();
+    assert_eq!(outputs, [2_000, 1_500, 1_500, 2_000]);
+    // A token for each byte of the message, and those that the API adds.
+    assert!((1_024..2_000).contains(&asked[0].input), "{asked:?}");
 }

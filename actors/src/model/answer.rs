@@ -30,6 +30,11 @@ impl AttemptError {
         }
     }
 
+    /// True if the attempt cost nothing. What cannot be told counts as costly.
+    pub(super) fn costs_nothing(&self) -> bool {
+        !self.in_stream && (!self.reached || self.error.costs_nothing())
+    }
+
     pub(super) fn in_stream(error: ModelError) -> Self {
         Self {
             advice: retry::advice_for(&error),

@@ -16,6 +16,7 @@ use super::assemble::{Assembler, Step};
 use super::client::ApiClient;
 use super::sse::SseLines;
 use super::{MAX_REQUEST_BYTES, ModelError, Transport, TransportRequest};
+use crate::budget::RequestSize;
 use crate::clock::Clock;
 use crate::limit::within;
 use crate::reply::{Block, Object, ReplyEnd};
@@ -46,13 +47,15 @@ pub(super) struct Prepared {
     pub(super) model: Arc<str>,
     /// In pieces that are sent one after the other.
     pub(super) body: Vec<Bytes>,
+    /// The largest possible size of the request and its reply.
+    pub(super) size: RequestSize,
 }
 
 /// Makes one attempt. What it brings goes to `emit` as it comes.
 pub(super) async fn attempt(
     client: &ApiClient,
     clock: Clock,
-    Prepared { model, body }: Prepared,
+    Prepared { model, body, .. }: Prepared,
     assembler: &SharedAssembler,
     emit: impl FnMut(Piece),
 ) -> Result<ReplyEnd, AttemptError> {

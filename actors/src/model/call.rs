@@ -13,7 +13,7 @@ use super::catalog::Catalog;
 use super::client::ApiClient;
 use super::left_out::{LeftOut, holds_for_later, may_be_for_files, names_images};
 use super::live_models::{Models, live_models, successor};
-use super::messages::{ModelEvent, StartModelCall};
+use super::messages::{ModelEvent, ReserveSpending, StartModelCall};
 use super::no_tools::way_out;
 use super::retry::{Advice, Retries};
 use super::{ModelChoice, ModelError, ModelFailure, ModelInfo};
@@ -134,13 +134,36 @@ impl Call {
                 ModelEvent::Remarked { call_id, remark },
             );
         }
-        let prepared = Prepared { model, body };
+        let size = request.largest_size(info.as_deref());
+        let prepared = Prepared { model, body, size };
         self.prepared = Some(prepared.clone());
         Ok(prepared)
     }
 
+    /// Reserves the largest possible cost of an attempt, if there is a spending limit. A reply that does not fit the
+    /// limit is asked for with a lower maximum.
+    async fn reserve(&mut self, prepared: Prepared) -> Result<Prepared, AttemptError> {
+        let Some(spending) = &self.order.spending else {
+            return Ok(prepared);
+        };
+        let reserving = spending.send(ReserveSpending {
+            call_id: self.order.call_id.clone(),
+            model: Arc::clone(&prepared.model),
+            size: prepared.size,
+        });
+        let reserved = reserving.await.unwrap_or(Err(ModelError::Unavailable));
+        let output = reserved.map_err(AttemptError::before_stream)?;
+        if output == prepared.size.output {
+            return Ok(prepared);
+        }
+        self.order.request.limit_reply(output);
+        self.prepared = None;
+        self.prepare().await
+    }
+
     async fn attempt(&mut self) -> Result<ReplyEnd, AttemptError> {
         let prepared = self.prepare().await?;
+        let prepared = self.reserve(prepared).await?;
         let shown = &mut self.shown;
         let order = &self.order;
         let emit = |piece| {
@@ -176,6 +199,13 @@ impl Call {
             .is_none_or(|refused| refused.error.took_key())
         {
             self.client.learn_key(&order.call_id.conversation);
+        }
+        if let Err(refused) = &made
+            && refused.costs_nothing()
+            && order.spending.is_some()
+        {
+            let call_id = order.call_id.clone();
+            tell(&order.reply_to, ModelEvent::NotCharged { call_id });
         }
         made.map_err(|refused| AttemptError {
             error: refused.error.redacted(self.client.redaction()),

@@ -98,6 +98,12 @@ pub enum ModelError {
         /// The reason.
         reason: String,
     },
+    /// The request does not fit the spending limit of its run.
+    #[display("the spending limit is reached: {reason}")]
+    SpendingLimit {
+        /// The reason.
+        reason: String,
+    },
     /// The past cannot be projected into a request.
     #[display("{reason}")]
     Projection {
@@ -274,6 +280,7 @@ impl ModelError {
             | Self::TooLarge { .. }
             | Self::TooLong { .. }
             | Self::NoRoom { .. }
+            | Self::SpendingLimit { .. }
             | Self::NoClient
             | Self::Panicked
             | Self::Unavailable
@@ -306,6 +313,7 @@ impl ModelError {
             | Self::TooLarge { .. }
             | Self::TooLong { .. }
             | Self::NoRoom { .. }
+            | Self::SpendingLimit { .. }
             | Self::Compaction { .. }
             | Self::Prompt { .. }
             | Self::Projection { .. }
@@ -343,8 +351,39 @@ impl ModelError {
             | Self::Prompt { .. }
             | Self::Projection { .. }
             | Self::NoRoom { .. }
+            | Self::SpendingLimit { .. }
             | Self::Key { .. }
             | Self::NoClient
+            | Self::Panicked
+            | Self::Unavailable
+            | Self::Cancelled => false,
+        }
+    }
+
+    /// True if an attempt with this error before its stream cost nothing: the API answered with the error in place of a
+    /// reply, or the request did not leave. An error of status 5xx without the API's own error type may be that of a
+    /// gateway, behind which the request was processed.
+    #[must_use]
+    pub(super) fn costs_nothing(&self) -> bool {
+        match self {
+            Self::Api { status, kind, .. } => *status < 500 || !kind.starts_with("HTTP "),
+            Self::Redirected { .. }
+            | Self::TooLarge { .. }
+            | Self::Key { .. }
+            | Self::NoClient
+            | Self::SpendingLimit { .. } => true,
+            Self::Connection { .. }
+            | Self::NoAnswer { .. }
+            | Self::TooLong { .. }
+            | Self::Compaction { .. }
+            | Self::Prompt { .. }
+            | Self::NoRoom { .. }
+            | Self::Projection { .. }
+            | Self::Stalled { .. }
+            | Self::Truncated
+            | Self::Malformed { .. }
+            | Self::ToolInput { .. }
+            | Self::NotAStream { .. }
             | Self::Panicked
             | Self::Unavailable
             | Self::Cancelled => false,
@@ -475,6 +514,32 @@ mod tests {
         let reason = String::new();
         assert!(!ModelError::Connection { reason }.took_key());
         assert!(ModelError::Truncated.took_key());
+    }
+
+    /// Spec: [BUDGET-05]
+    #[test]
+    fn only_what_the_api_declined_or_never_received_costs_nothing() {
+        for error in [
+            api(400, "HTTP 400 Bad Request", "no"),
+            api(429, "rate_limit_error", "no"),
+            api(500, "api_error", "no"),
+            api(529, "overloaded_error", "no"),
+            ModelError::TooLarge { bytes: 2, limit: 1 },
+            ModelError::NoClient,
+        ] {
+            assert!(error.costs_nothing(), "{error}");
+        }
+        let reason = String::new();
+        for error in [
+            api(504, "HTTP 504 Gateway Timeout", "no"),
+            ModelError::Connection { reason },
+            ModelError::Truncated,
+            ModelError::NoAnswer {
+                limit: Duration::ZERO,
+            },
+        ] {
+            assert!(!error.costs_nothing(), "{error}");
+        }
     }
 
     /// Spec: [MODEL-46]

@@ -81,6 +81,7 @@ impl Subject {
         let head = RequestHead::new(settings);
         let call_id = self.next_id();
         let order = StartModelCall {
+            spending: None,
             call_id: call_id.clone(),
             request: head.request(vec![Piece::Json(message.into())], false),
             reply_to: self.probe.clone().recipient(),

@@ -69,6 +69,22 @@ pub(super) fn needs_sight(file: &Attachment) -> bool {
     matches!(Kind::of(file), Kind::Image | Kind::Pdf)
 }
 
+/// Maximum number of tokens of an image.
+///
+/// Source: the API's documentation of vision: 4,784 for the models that see the most of one.
+const IMAGE_TOKENS: u64 = 5000;
+
+/// Maximum number of tokens of a file with its name. That of a PDF file is not known before the API has read it.
+pub(super) fn most_tokens(file: &Attachment) -> u64 {
+    let name = name_of(file).len() as u64 + 100;
+    let content = match Kind::of(file) {
+        Kind::Image => IMAGE_TOKENS,
+        Kind::Text => file.bytes,
+        Kind::Pdf | Kind::Other => u64::MAX,
+    };
+    content.saturating_add(name)
+}
+
 /// The blocks of these files, with commas between them. `size` is that of the request so far.
 pub(super) async fn blocks(
     files: &[Attachment],

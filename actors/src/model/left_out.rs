@@ -100,6 +100,7 @@ pub(super) fn may_be_for_files(error: &ModelError, reached: bool) -> bool {
         | ModelError::Prompt { .. }
         | ModelError::Projection { .. }
         | ModelError::NoRoom { .. }
+        | ModelError::SpendingLimit { .. }
         | ModelError::Key { .. }
         | ModelError::NoClient
         | ModelError::Panicked

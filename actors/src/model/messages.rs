@@ -9,6 +9,7 @@ use harness_protocol::DeltaKind;
 use super::error::{ModelError, ModelFailure};
 use super::info::ModelInfo;
 use super::request::{ModelChoice, ModelRequest};
+use crate::budget::RequestSize;
 use crate::ids::CallId;
 use crate::reply::{Block, ReplyEnd};
 
@@ -22,6 +23,21 @@ pub struct StartModelCall {
     pub request: ModelRequest,
     /// The receiver of the answers.
     pub reply_to: Recipient<ModelEvent>,
+    /// Keeper of the run's spending limit. `None` if there is no limit.
+    pub spending: Option<Recipient<ReserveSpending>>,
+}
+
+/// Reserves the largest possible cost of an attempt at a call. Sent by the model's actor before each attempt; answered
+/// with the maximum size of the reply, in tokens, when the reservation is on record.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "Result<u32, ModelError>")]
+pub struct ReserveSpending {
+    /// The call.
+    pub call_id: CallId,
+    /// The model that is asked.
+    pub model: Arc<str>,
+    /// The largest possible size of the request and its reply.
+    pub size: RequestSize,
 }
 
 /// Asks what a model can do. Sent by a conversation; ends with one `Described`, or, if it is
@@ -68,6 +84,7 @@ impl ModelEvent {
         match self {
             Self::Retrying { call_id, .. }
             | Self::RetryBegan { call_id }
+            | Self::NotCharged { call_id }
             | Self::Adapted { call_id, .. }
             | Self::Remarked { call_id, .. }
             | Self::ModelReplaced { call_id, .. }
@@ -99,6 +116,12 @@ pub enum ModelEvent {
     },
     /// The wait is over, and the next attempt begins.
     RetryBegan {
+        /// The call.
+        call_id: CallId,
+    },
+    /// An attempt cost nothing: it did not reach the API, or the API answered with an error. Only said of calls with a
+    /// spending limit.
+    NotCharged {
         /// The call.
         call_id: CallId,
     },

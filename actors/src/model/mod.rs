@@ -52,7 +52,8 @@ pub use keys::{Credential, EnvOrFileKeys, KeyResolver};
 pub use named_keys::NamedKeys;
 pub use private::is_private;
 pub use request::{
-    Caching, DEFAULT_MODEL, HeadSettings, ModelChoice, ModelRequest, Piece, RequestHead,
+    Caching, CountedBeginning, DEFAULT_MODEL, HeadSettings, ModelChoice, ModelRequest, Piece,
+    RequestHead,
 };
 pub use retry::RetryPolicy;
 pub use scripted::{ScriptedReply, ScriptedTransport};

@@ -6,11 +6,12 @@ use bytes::Bytes;
 use harness_protocol::{Attachment, OWN_LIMIT, ThinkingLevel, words};
 use serde_json::{Number, Value, json};
 
-use super::files::{Sight, blocks, needs_sight, placeholder};
+use super::files::{Sight, blocks, most_tokens, needs_sight, placeholder};
 use super::left_out::LeftOut;
 use super::thinking::{takes_temperature, thinking_fields, thinks};
 use super::{ModelError, ModelInfo};
 use crate::attachment::AttachmentStore;
+use crate::budget::RequestSize;
 
 /// Maximum size of a reply that every model in service allows, in tokens; most allow more.
 ///
@@ -18,6 +19,11 @@ use crate::attachment::AttachmentStore;
 const ANY_MODELS_LIMIT: u32 = 32_000;
 /// Size of a token in bytes, for models whose rate is unknown. Most are larger.
 const TOKEN_BYTES: u64 = 3;
+
+/// The largest window of any model, in tokens: an API refuses a longer request.
+const LARGEST_WINDOW: u64 = 1_000_000;
+/// Tokens that the API adds to a request, at most: its own instructions for tools, and the marks of messages.
+const UNSEEN_TOKENS: u64 = 1024;
 
 /// The model that is asked when none is chosen.
 pub const DEFAULT_MODEL: &str = "claude-3-haiku-20240307";
@@ -214,6 +220,8 @@ impl RequestHead {
             head: self.clone(),
             messages,
             lacks_thinking,
+            counted: None,
+            reply_limit: None,
         }
     }
 }
@@ -244,15 +252,73 @@ pub enum Piece {
     Attachments(Arc<[Attachment]>),
 }
 
+/// The beginning of a request whose tokens the API has counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CountedBeginning {
+    /// Number of its tokens, with those before the messages.
+    pub tokens: u64,
+    /// Size of its messages without files.
+    pub bytes: u64,
+    /// Number of its files.
+    pub files: u64,
+}
+
 /// One request, ready to be sent.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModelRequest {
     head: RequestHead,
     messages: Vec<Piece>,
     lacks_thinking: bool,
+    /// The beginning that the API has counted, if it has.
+    counted: Option<CountedBeginning>,
+    /// Maximum size of the reply that the spending limit allows, in tokens.
+    reply_limit: Option<u32>,
 }
 
 impl ModelRequest {
+    /// The same request, of which the API has counted the beginning.
+    #[must_use]
+    pub fn with_counted(mut self, counted: Option<CountedBeginning>) -> Self {
+        self.counted = counted;
+        self
+    }
+
+    /// Lowers the maximum size of the reply, in tokens.
+    pub(super) fn limit_reply(&mut self, limit: u32) {
+        self.reply_limit = Some(limit);
+    }
+
+    /// The largest possible size of the request and its reply for this model. A token has at least one byte.
+    pub(super) fn largest_size(&self, info: Option<&ModelInfo>) -> RequestSize {
+        let window = info.and_then(|info| info.max_input_tokens);
+        let window = window
+            .filter(|window| *window > 0)
+            .unwrap_or(LARGEST_WINDOW);
+        let json = self.messages.iter().map(|piece| match piece {
+            Piece::Json(json) => json.len() as u64,
+            Piece::Attachments(_) => 0,
+        });
+        let bytes = json.fold(0, u64::saturating_add);
+        let (counted, new_bytes, old_files) = match self.counted {
+            Some(counted) => (
+                counted.tokens,
+                bytes.saturating_sub(counted.bytes),
+                counted.files,
+            ),
+            None => (0, bytes.saturating_add(self.head.settings.len() as u64), 0),
+        };
+        let old_files = usize::try_from(old_files).unwrap_or(usize::MAX);
+        let files = self.files().flatten().skip(old_files).map(most_tokens);
+        let input = files.fold(counted, u64::saturating_add);
+        let input = input
+            .saturating_add(new_bytes)
+            .saturating_add(UNSEEN_TOKENS);
+        RequestSize {
+            input: input.min(window),
+            output: self.limit(info),
+        }
+    }
+
     /// The model to ask.
     #[must_use]
     pub fn model(&self) -> &ModelChoice {
@@ -305,11 +371,12 @@ impl ModelRequest {
         let most = info.and_then(|info| info.max_tokens);
         let most = most.and_then(|most| u32::try_from(most).ok());
         let most = most.filter(|most| *most > 0);
-        match (self.head.max_tokens, most) {
+        let limit = match (self.head.max_tokens, most) {
             (OWN_LIMIT, most) => most.unwrap_or(ANY_MODELS_LIMIT).min(self.room(info)),
             (asked, Some(most)) => asked.min(most),
             (asked, None) => asked,
-        }
+        };
+        limit.min(self.reply_limit.unwrap_or(u32::MAX))
     }
 
     /// The number of tokens that the window leaves for the reply, about: an API may refuse a request

@@ -388,3 +388,53 @@ fn a_temperature_is_sent_unless_the_model_takes_none_or_thinks() {
     let reason = "the level of thinking high is not sent to tiny: how it thinks is not known";
     assert_eq!(remark.as_deref(), Some(reason));
 }
+
+/// Spec: [BUDGET-09]
+#[test]
+fn the_largest_size_counts_bytes_behind_what_the_api_has_counted() {
+    let file = |media_type: &str| Attachment {
+        sha256: "0".repeat(64),
+        media_type: media_type.to_owned(),
+        bytes: 300,
+        name: None,
+    };
+    let request = |files: Vec<Attachment>| {
+        let model = ModelChoice::of(Some("m"));
+        let messages = vec![
+            Piece::Json("x".repeat(1_000).into()),
+            Piece::Attachments(files.into()),
+            Piece::Json("x".repeat(500).into()),
+        ];
+        RequestHead::new(HeadSettings::plain(model, 9_000)).request(messages, false)
+    };
+    let input = |request: &ModelRequest| request.largest_size(None).input;
+    let bare = input(&request(vec![]));
+    assert!(
+        (1_500 + 1_024..1_500 + 1_024 + 100).contains(&bare),
+        "{bare}"
+    );
+    let of = |media_type: &str| input(&request(vec![file(media_type)])) - bare;
+    assert!(of("text/plain") < 500);
+    assert!((5_000..5_500).contains(&of("image/png")));
+    // The size of a document is not known; no request is above the window.
+    assert_eq!(input(&request(vec![file("application/pdf")])), 1_000_000);
+    let info = ModelInfo {
+        id: "m".to_owned(),
+        max_input_tokens: Some(200_000),
+        ..ModelInfo::default()
+    };
+    let document = request(vec![file("application/pdf")]);
+    let size = document.largest_size(Some(&info));
+    assert_eq!((size.input, size.output), (200_000, 9_000));
+
+    let counted = CountedBeginning {
+        tokens: 400,
+        bytes: 1_000,
+        files: 1,
+    };
+    let known = document.with_counted(Some(counted));
+    assert_eq!(input(&known), 400 + 500 + 1_024);
+    let more = request(vec![file("application/pdf"), file("image/png")]);
+    let more = input(&more.with_counted(Some(counted)));
+    assert!((5_000..5_500).contains(&(more - input(&known))), "{more}");
+}

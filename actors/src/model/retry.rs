@@ -165,6 +165,7 @@ pub(super) fn advice_for(error: &ModelError) -> Advice {
         | ModelError::Prompt { .. }
         | ModelError::Projection { .. }
         | ModelError::NoRoom { .. }
+        | ModelError::SpendingLimit { .. }
         | ModelError::Key { .. }
         | ModelError::NoClient
         | ModelError::Panicked

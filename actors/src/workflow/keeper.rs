@@ -22,7 +22,7 @@ use crate::ids::ConversationId;
 use crate::journal::{Header, OpenError, Workspace};
 use crate::storage::StorageError;
 
-pub use super::driver::{Directory, PriceOf, Room, WorkflowFiles, WorkflowParts};
+pub use super::driver::{Directory, Room, WorkflowFiles, WorkflowParts};
 
 /// Maximum number of workflows that are found at the start of a service.
 const MAX_KNOWN: usize = 1000;

@@ -35,6 +35,15 @@ pub fn short_count(count: u64) -> String {
     format!("{}{sign}", count.saturating_add(unit / 2) / unit)
 }
 
+/// An amount of money, given in millionths of a US dollar: `$1.00`, `$0.8499`.
+#[must_use]
+pub fn dollars(micro_usd: u64) -> String {
+    let text = format!("${}.{:06}", micro_usd / 1_000_000, micro_usd % 1_000_000);
+    let cents = text.len() - 4;
+    let digits = text.trim_end_matches('0').len().max(cents);
+    text[..digits].to_owned()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -64,6 +73,15 @@ mod tests {
             (20_000_000, "20M"),
         ] {
             assert_eq!(short_count(count), words);
+        }
+        for (micro_usd, words) in [
+            (0, "$0.00"),
+            (1, "$0.000001"),
+            (849_900, "$0.8499"),
+            (1_000_000, "$1.00"),
+            (12_500_000, "$12.50"),
+        ] {
+            assert_eq!(dollars(micro_usd), words);
         }
     }
 }

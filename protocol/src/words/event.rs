@@ -1,5 +1,6 @@
 //! Each event in words: one row of one table.
 
+use super::counts::dollars;
 use super::names::{
     action, by, changed_besides, delta_kind, job_end, outcome, queue, reason, rule, scope,
     short_command, state, undone, verdict, withdrawal,
@@ -201,6 +202,9 @@ fn text_and_body(event: &Event) -> (String, Option<&str>) {
         }
         Event::EffectBegan { call, .. } | Event::ToolReturned { call, .. } => (call.clone(), None),
         Event::ProposalDecided { decision, .. } => (decision.clone(), None),
+        Event::SpendingReserved { micro_usd, .. } | Event::SpendingReleased { micro_usd, .. } => {
+            (dollars(*micro_usd), None)
+        }
         Event::FilesChanged { changes, note, .. } => {
             let mut all: Vec<String> = changes.iter().map(changed).collect();
             all.extend(note.as_deref().map(changed_besides));

@@ -14,7 +14,7 @@ mod title;
 mod tool;
 mod workflow;
 
-pub use counts::{counted, number, short_count};
+pub use counts::{counted, dollars, number, short_count};
 pub use event::{Words, changed, command, saved, subject, unreadable, unreadable_block};
 pub use limit::{is_limit, reached_max_turns, with_way_on};
 pub use names::{

@@ -7,7 +7,7 @@ use std::time::Duration;
 use harness_standin::{Reply, Step};
 use serde_json::{Value, json};
 
-use crate::workflow_ground::{Bench, ID, PRICED, Turn, file};
+use crate::workflow_ground::{Bench, ID, Turn, file};
 
 /// Number of tokens of a reply in the next test.
 const A_REPLY: u64 = 3000;
@@ -117,26 +117,6 @@ async fn is_bounded(
     // The meter is never reset, and the limit has grown.
     assert!(now["spent"][meter].as_u64().unwrap() > used, "{now:#}");
     (used, now)
-}
-
-/// Spec: [FLOW-42] [FLOW-110]
-#[tokio::test]
-async fn case_26_a_run_that_used_up_the_money_is_cancelled_and_a_grant_goes_on_with_its_feature() {
-    // A reply costs 1000 * 5 + 2000 * 25 millionths: 5.5 cents.
-    const A_REPLY: u64 = 55_000;
-    let text = file("bounded", "[budget]\ncost_usd = 0.1\n", &["one", "two"]).replace(
-        "mode = \"edits\"",
-        &format!("mode = \"edits\"\nmodel = \"{PRICED}\""),
-    );
-    let about = (
-        "budget_cost",
-        "of 100000 millionths of a dollar",
-        "cost_micro_usd",
-    );
-    let (used, now) = is_bounded(&text, about, &json!({"add_cost_usd": 50.0})).await;
-    // The second reply reached the budget; one more may have been under way.
-    assert!((2 * A_REPLY..=3 * A_REPLY).contains(&used), "{used}");
-    assert_eq!(now["limits"]["cost_micro_usd"], 50_100_000);
 }
 
 /// Spec: [FLOW-42]

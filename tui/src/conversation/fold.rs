@@ -243,6 +243,8 @@ impl Fold {
             Event::EffectBegan { .. }
             | Event::ToolReturned { .. }
             | Event::ProposalDecided { .. }
+            | Event::SpendingReserved { .. }
+            | Event::SpendingReleased { .. }
             | Event::CompactionStarted { by: None, .. }
             | Event::Queued { .. }
             | Event::Withdrawn { .. } => return false,

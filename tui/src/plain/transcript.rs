@@ -213,7 +213,9 @@ impl Transcript {
             // The change is shown when it is recorded.
             Event::EffectBegan { .. }
             | Event::ToolReturned { .. }
-            | Event::ProposalDecided { .. } => None,
+            | Event::ProposalDecided { .. }
+            | Event::SpendingReserved { .. }
+            | Event::SpendingReleased { .. } => None,
             Event::CallsSkipped { .. } => {
                 self.calls.clear();
                 self.output.clear();

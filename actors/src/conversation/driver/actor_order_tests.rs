@@ -364,6 +364,7 @@ async fn an_order_to_go_on_is_on_record_with_who_gave_it() {
     });
     world.rest().await;
     let order = ContinueRun {
+        spending_limit_micro_usd: None,
         resumption: Resumption::Continue,
         by: Some("ann".to_owned()),
         rules: harness_protocol::RunRules::default(),

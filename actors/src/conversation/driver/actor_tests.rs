@@ -379,6 +379,8 @@ fn name(record: &Record) -> &'static str {
         Record::FilesChanged { .. } => "files_changed",
         Record::ToolReturned { .. } => "tool_returned",
         Record::ProposalDecided { .. } => "proposal_decided",
+        Record::SpendingReserved { .. } => "spending_reserved",
+        Record::SpendingReleased { .. } => "spending_released",
         Record::RulesChanged { .. } => "rules_changed",
         Record::Undone { .. } => "undone",
         Record::CommandRan { .. } => "command_ran",

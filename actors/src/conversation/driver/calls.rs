@@ -47,11 +47,18 @@ impl ConversationActor {
         }
     }
 
+    /// True if the run that is going has a spending limit.
+    fn has_budget(&self) -> bool {
+        let machine = self.machine();
+        machine.is_some_and(|machine| machine.ledger().budget().is_some())
+    }
+
     fn start_model_call(&self, call_id: CallId, request: ModelRequest, ctx: &mut Context<Self>) {
         let order = StartModelCall {
             call_id: call_id.clone(),
             request,
             reply_to: ctx.address().recipient(),
+            spending: self.has_budget().then(|| ctx.address().recipient()),
         };
         if self.downstream.start_model_call.try_send(order).is_err() {
             ctx.notify(Lost(call_id));

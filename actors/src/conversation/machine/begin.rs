@@ -38,6 +38,7 @@ impl Order for SubmitPrompt {
             run,
             by: None,
             rules: self.rules,
+            spending_limit_micro_usd: self.spending_limit_micro_usd,
         }));
         effects.push(machine.note(Record::Prompt {
             run,
@@ -67,6 +68,7 @@ impl Order for ContinueRun {
             resumption,
             by,
             rules,
+            spending_limit_micro_usd,
         } = self;
         machine.check_idle()?;
         let waits = machine.waits(Queue::Steer) || machine.waits(Queue::FollowUp);
@@ -87,6 +89,7 @@ impl Order for ContinueRun {
             run,
             by: by.clone(),
             rules,
+            spending_limit_micro_usd,
         }));
         if leaves_out {
             effects.push(machine.note(Record::ReplyLeftOut { by }));

@@ -19,6 +19,7 @@ use crate::ids::CallId;
 use crate::journal::{Activity, Outcome, Record};
 use crate::model::messages::ModelEvent;
 use crate::model::{ModelError, ModelInfo};
+use crate::reply::Usage;
 
 impl Order for CompactConversation {
     type Answer = ();
@@ -192,6 +193,8 @@ impl Machine {
             *tokens_after = after;
         }
         let mut effects = vec![Effect::Record(record)];
+        let usage = Usage::from(object(&written.usage));
+        effects.extend(self.summary_recorded(&written.model.id, &usage));
         if self.run.is_some() {
             effects.extend(self.drain_late());
             effects.push(self.status(Activity::Thinking, ""));

@@ -285,6 +285,7 @@ impl Compaction {
             }
             ModelEvent::ModelReplaced { .. }
             | ModelEvent::RetryBegan { .. }
+            | ModelEvent::NotCharged { .. }
             | ModelEvent::Adapted { .. }
             | ModelEvent::Remarked { .. }
             | ModelEvent::Described { .. }

@@ -56,6 +56,7 @@ impl Machine {
             run,
             by: Some(format!("job {job}")),
             rules: RunRules::default(),
+            spending_limit_micro_usd: None,
         }));
         effects.extend(self.drain(Queue::Steer));
         effects.push(self.status(Activity::Thinking, ""));

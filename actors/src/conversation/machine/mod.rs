@@ -24,6 +24,7 @@ mod rename;
 mod replies;
 mod run;
 mod settings;
+mod spending;
 mod summary;
 mod tool_calls;
 mod tools;
@@ -127,7 +128,13 @@ impl Machine {
             None => Ok(history.pieces(run.plan.caching)),
             Some(projection) => projected(&**projection, history),
         };
-        Some(pieces.map(|pieces| run.head.request(pieces, history.lacks_thinking())))
+        // The API has counted the past, not what a projection makes of it.
+        let counted = history.counted();
+        let counted = counted.filter(|_| self.planner.projection.is_none());
+        Some(pieces.map(|pieces| {
+            let request = run.head.request(pieces, history.lacks_thinking());
+            request.with_counted(counted)
+        }))
     }
 
     /// The settings in which it differs from the service.

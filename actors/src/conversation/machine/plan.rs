@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::offered::{Offered, is_active};
 use crate::approval::RuleBook;
+use crate::budget::{NoPrices, PriceList};
 use crate::compaction::CompactionSettings;
 use crate::conversation::past::History;
 use crate::guidance::{Guidance, GuidanceShelf, Skill};
@@ -161,6 +162,8 @@ pub struct Planner {
     pub system_prompt: Option<Arc<dyn SystemPromptBuilder>>,
     /// Changes what is sent, if somebody does.
     pub projection: Option<Arc<dyn Projection>>,
+    /// The prices that spending limits are held with.
+    pub prices: Arc<dyn PriceList>,
 }
 
 /// The plan of one run.
@@ -192,6 +195,7 @@ impl Planner {
             guidance: GuidanceShelf::default(),
             system_prompt: None,
             projection: None,
+            prices: Arc::new(NoPrices),
         }
     }
 

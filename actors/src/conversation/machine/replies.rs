@@ -24,10 +24,15 @@ const LEFT_OUT: &str = "what was new in the request is left out of later ones; s
 
 impl Machine {
     pub(super) fn model_answered(&mut self, event: ModelEvent) -> Vec<Effect> {
-        if self.compaction.summary_call() == Some(event.call_id()) {
+        let is_of_summary = self.compaction.summary_call() == Some(event.call_id());
+        if is_of_summary && !matches!(event, ModelEvent::NotCharged { .. }) {
+            if matches!(event, ModelEvent::Finished { .. }) {
+                self.summary_replied();
+            }
             return self.summary_answered(event);
         }
         match event {
+            ModelEvent::NotCharged { call_id } => self.attempt_cost_nothing(&call_id),
             ModelEvent::Described { call_id, info } => self.described(&call_id, info),
             ModelEvent::Retrying {
                 call_id,
@@ -189,6 +194,7 @@ impl Machine {
             refused: *reason == StopReason::Refusal,
             window,
         })];
+        effects.extend(self.reply_recorded(&end.model, &end.usage));
         if let Some(cut) = cut {
             effects.extend(self.compact_overflow(cut));
             return effects;

@@ -31,6 +31,7 @@ pub(super) struct Run {
     pub(super) is_steered: bool,
     /// The inode of the conversation's folder, as far as it is known.
     pub(super) folder_inode: Option<u64>,
+    pub(super) reserved: RunReservations,
 }
 
 impl Run {
@@ -50,8 +51,18 @@ impl Run {
             remarks: HashSet::new(),
             is_steered: false,
             folder_inode: None,
+            reserved: RunReservations::default(),
         }
     }
+}
+
+/// The reservations of a run that can still be released, in millionths of a US dollar.
+#[derive(Debug, Default)]
+pub(super) struct RunReservations {
+    /// That of the attempt under way. One of an earlier attempt that broke off stays: the API may charge for it.
+    pub(super) attempt: u64,
+    /// Those of the requests for the summary under way, whose usage is recorded with the summary.
+    pub(super) summary: u64,
 }
 
 /// The answer that a run waits for.

@@ -48,6 +48,10 @@ pub struct Approvals {
 
 impl Approvals {
     /// Adds a record. What lasts longer than the journal is in the sums.
+    #[expect(
+        clippy::too_many_lines,
+        reason = "one short arm for each kind of record, as in the ledger"
+    )]
     pub(super) fn apply(&mut self, record: &Record, totals: &mut Totals) {
         match record {
             Record::ApprovalAsked(approval) => {
@@ -128,6 +132,8 @@ impl Approvals {
             Record::Prompt { .. }
             | Record::Status { .. }
             | Record::TurnStarted { .. }
+            | Record::SpendingReserved { .. }
+            | Record::SpendingReleased { .. }
             | Record::Block { .. }
             | Record::ReplyEnded { .. }
             | Record::ReplyFailed { .. }

@@ -15,6 +15,7 @@ use super::digest::Digest;
 use super::history::History;
 use super::jobs;
 use super::proposals::{ReturnedCall, decision};
+use crate::budget::RunBudget;
 use crate::ids::{ItemId, RunId};
 use crate::journal::{Activity, ModelTotals, Outcome, Piece, Record, Status, Totals, Unanswered};
 use crate::reply::{Block, BlockKind, Object};
@@ -58,6 +59,8 @@ pub struct Ledger {
     failed: bool,
     /// The tokens of the run that is going, or of the last one.
     run_usage: Usage,
+    /// The spending limit of the run that has not ended.
+    budget: Option<RunBudget>,
     approvals: Approvals,
     /// The call whose tool has returned and that has no result yet.
     returned: Option<ReturnedCall>,
@@ -129,7 +132,13 @@ impl Ledger {
         self.approvals.apply(record, &mut self.totals);
         ReturnedCall::apply(&mut self.returned, record);
         match record {
-            Record::RunStarted { run, rules, .. } => {
+            Record::RunStarted {
+                run,
+                rules,
+                spending_limit_micro_usd: limit,
+                ..
+            } => {
+                self.budget = limit.map(|limit| RunBudget::new(limit, &self.totals));
                 self.has_run_rules = !rules.is_empty();
                 self.totals.runs = self.totals.runs.max(run.0).min(MAX_RUN);
                 self.run = Some(*run);
@@ -169,6 +178,14 @@ impl Ledger {
                 self.asked = self.asked.saturating_add(1);
                 self.send_job_ends(*turn, jobs);
                 self.replying = true;
+            }
+            Record::SpendingReserved { micro_usd, .. } => {
+                let unsettled = &mut self.totals.unsettled_micro_usd;
+                *unsettled = unsettled.saturating_add(*micro_usd);
+            }
+            Record::SpendingReleased { micro_usd, .. } => {
+                let unsettled = &mut self.totals.unsettled_micro_usd;
+                *unsettled = unsettled.saturating_sub(*micro_usd);
             }
             Record::Block { index, block, .. } => self.add_block(*index, block.clone()),
             Record::ReplyEnded {
@@ -571,6 +588,12 @@ impl Ledger {
         self.run_usage
     }
 
+    /// The spending limit of the run that has not ended.
+    #[must_use]
+    pub fn budget(&self) -> Option<&RunBudget> {
+        self.budget.as_ref()
+    }
+
     /// The keys of prompts, each with its run, for a journal that begins anew.
     pub fn run_keys(&self) -> impl Iterator<Item = (&str, RunId)> {
         self.keys
@@ -783,6 +806,7 @@ impl Ledger {
         self.end_reply(Unanswered::Interrupted);
         self.history.settle();
         self.run = None;
+        self.budget = None;
         self.turn = None;
         self.last_calls.clear();
         // A run that ended under an older version has no such title on record.
@@ -864,13 +888,13 @@ impl Ledger {
     /// had.
     fn count(&mut self, model: &str, usage: &Object) -> u64 {
         let usage = crate::reply::Usage::from(usage.clone()).counts();
-        let input = usage
+        self.totals.add(model, &usage);
+        add(&mut self.run_usage, &usage);
+        usage
             .input_tokens
             .saturating_add(usage.cache_creation_input_tokens)
-            .saturating_add(usage.cache_read_input_tokens);
-        self.totals.add(model, &usage, input);
-        add(&mut self.run_usage, &usage);
-        input.saturating_add(usage.output_tokens)
+            .saturating_add(usage.cache_read_input_tokens)
+            .saturating_add(usage.output_tokens)
     }
 
     fn take_reply(&mut self) -> Vec<Block> {
@@ -897,8 +921,8 @@ impl Ledger {
 pub const INTERRUPTED: &str = "interrupted: the service ended before the run did";
 
 impl Totals {
-    /// Adds what the API counted for one reply to a request of `input` tokens.
-    fn add(&mut self, model: &str, usage: &Usage, input: u64) {
+    /// Adds what the API counted for one reply.
+    fn add(&mut self, model: &str, usage: &Usage) {
         for (sum, count) in [
             (&mut self.input_tokens, usage.input_tokens),
             (&mut self.output_tokens, usage.output_tokens),
@@ -924,12 +948,9 @@ impl Totals {
             ""
         };
         let sums = self.models.entry(name.to_owned()).or_default();
-        let sum = if input > ModelTotals::LONG {
-            &mut sums.long
-        } else {
-            &mut sums.usage
-        };
-        add(sum, usage);
+        let counted = ModelTotals::of_reply(usage);
+        add(&mut sums.usage, &counted.usage);
+        add(&mut sums.long, &counted.long);
     }
 }
 

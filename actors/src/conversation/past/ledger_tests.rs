@@ -108,6 +108,7 @@ fn fold(records: &[Record]) -> Ledger {
 fn begun() -> Vec<Record> {
     vec![
         Record::RunStarted {
+            spending_limit_micro_usd: None,
             run: RUN,
             by: None,
             rules: harness_protocol::RunRules::default(),
@@ -241,6 +242,7 @@ fn calls_of_a_run_that_ended_are_not_answered_again() {
     let broke_off = vec![call(0, "a"), reply_failed(Unanswered::Interrupted)];
     let next = vec![
         Record::RunStarted {
+            spending_limit_micro_usd: None,
             run: RunId(2),
             by: None,
             rules: harness_protocol::RunRules::default(),
@@ -387,6 +389,7 @@ fn any_record() -> impl Strategy<Value = Record> {
     let number = 0..3_u64;
     prop_oneof![
         number.clone().prop_map(|run| Record::RunStarted {
+            spending_limit_micro_usd: None,
             run: RunId(run),
             by: None,
             rules: harness_protocol::RunRules::default(),

@@ -29,6 +29,7 @@ use bytes::Bytes;
 use super::history::History;
 use super::ledger::Ledger;
 use super::read_back::each_entry;
+use crate::budget::RunBudget;
 use crate::ids::RunId;
 use crate::journal::{
     AppendError, Entry, Epoch, Header, Journal, NewRecord, Position, Record, Status,
@@ -166,6 +167,7 @@ impl Building {
             run,
             by: None,
             rules: before.approvals().to_run(),
+            spending_limit_micro_usd: before.budget().map(RunBudget::limit),
         });
         let Status { activity, message } = before.status().clone();
         let is_told = *before.status() != Status::default();
@@ -288,6 +290,8 @@ impl Starts {
             }
             Record::CompactionStarted { .. } => self.compaction = Some(seq),
             Record::CompactionFailed { .. } => self.compaction = None,
+            // They come while a reply is under way, and bring no message.
+            Record::SpendingReserved { .. } | Record::SpendingReleased { .. } => {}
             Record::Block { .. } => {
                 self.turn.get_or_insert(seq);
             }

@@ -158,6 +158,7 @@ impl<'a> Play<'a> {
     fn run(&mut self) {
         let run = RunId(self.ledger.totals().runs + 1);
         self.add(Record::RunStarted {
+            spending_limit_micro_usd: None,
             run,
             by: None,
             rules: harness_protocol::RunRules::default(),

@@ -10,6 +10,7 @@ use tokio::runtime::Handle;
 use super::error::RuntimeError;
 use super::policy::RunPolicy;
 use super::runtime::WorkflowRuntime;
+use crate::budget::NoPrices;
 use crate::clock::Clock;
 use crate::directory::{DirectoryActor, Extensions, MAX_OPEN_CONVERSATIONS};
 use crate::harness::config::{Config, ConfigError};
@@ -212,7 +213,7 @@ impl WorkflowBuilder {
             patience: Patience::default(),
             auto_resume: true,
             room: Room::unlimited(),
-            price: Arc::new(|_, _| None),
+            prices: Arc::new(NoPrices),
             hooks: self.hooks,
         };
         let runtime = WorkflowRuntime::new(parts, &repository, self.policy);

@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use super::actor::WorkflowActor;
 use super::idle::Idle;
 use super::parts::Directory;
-use super::run_end::{find, given_up, spent};
+use super::run_end::{find, given_up, spent_so_far, used};
 use super::watched::Watched;
 use crate::conversation::messages::{
     AnswerApproval, CancelRun, ContinueRun, GetOverview, Resumption, RunOutcome, SubmitError,
@@ -46,6 +46,7 @@ impl WorkflowActor {
         let directory = self.parts.directory.clone();
         let workspace = self.site.worktree(&manifest);
         let (settings, rules) = (settings(&manifest), rules(&manifest));
+        let rest = self.machine.rest_micro_usd();
         let title = format!("{} {}", self.name, prompt.at.n);
         let by = format!("workflow {}", self.id);
         let at = prompt.at;
@@ -75,6 +76,7 @@ impl WorkflowActor {
                 by: Some(by),
                 attachments: Vec::new(),
                 rules,
+                spending_limit_micro_usd: rest,
             };
             let run = submitted(&conversation, &submit).await?;
             Ok((conversation, before, run, prompt.key))
@@ -100,14 +102,19 @@ impl WorkflowActor {
         let directory = self.parts.directory.clone();
         let by = Some(format!("workflow {}", self.id));
         let key = self.key(at);
+        let prices = Arc::clone(&self.parts.prices);
+        let rest = self.machine.rest_without_attempt_micro_usd();
         self.is_sending = true;
         let continuing = async move {
             let conversation = open(&directory, &ConversationId::new(&id)).await?;
             let before = totals(&conversation).await?;
+            let so_far = spent_so_far(&*conversation.journal, &key, &before, &*prices).await;
+            let so_far = so_far.map_err(|error| error.to_string())?.cost_micro_usd;
             let order = ContinueRun {
                 resumption: Resumption::Continue,
                 by,
                 rules,
+                spending_limit_micro_usd: rest.map(|rest| rest.saturating_sub(so_far)),
             };
             let run = conversation.actor.send(order).await;
             let run = run.map_err(|error| error.to_string())?;
@@ -151,10 +158,10 @@ impl WorkflowActor {
         };
         self.advance(linked, ctx);
         self.count_replies(run, ctx);
-        let price = self.parts.price.clone();
+        let prices = Arc::clone(&self.parts.prices);
         let waiting = async move {
             let outcome = conversation.actor.send(WaitForEnd { run }).await;
-            let found = find(&*conversation.journal, &key, &price).await;
+            let found = find(&*conversation.journal, &key, &*prices).await;
             ended(
                 outcome.ok().flatten().as_ref(),
                 found.map_err(|error| error.to_string()),
@@ -214,7 +221,7 @@ impl WorkflowActor {
         let directory = self.parts.directory.clone();
         let workflow = self.id.clone();
         let is_left = self.conversing.is_none() && !self.is_sending;
-        let (key, price) = (self.key(at), self.parts.price.clone());
+        let (key, prices) = (self.key(at), Arc::clone(&self.parts.prices));
         let cancelling = async move {
             let conversation = open(&directory, &ConversationId::new(&id)).await?;
             let order = CancelRun {
@@ -227,7 +234,7 @@ impl WorkflowActor {
             if !is_left {
                 return Ok(None);
             }
-            let ended = given_up(&*conversation.journal, &key, &price).await;
+            let ended = given_up(&*conversation.journal, &key, &*prices).await;
             ended.map(Some).map_err(|error| error.to_string())
         };
         ctx.spawn(
@@ -274,8 +281,9 @@ impl WorkflowActor {
                     let attempt_ms = u64::try_from(conversing.since.elapsed().as_millis());
                     let idle_ms = conversing.idle.ms_at(actor.parts.clock.unix_millis());
                     let attempt_ms = attempt_ms.unwrap_or(u64::MAX).saturating_sub(idle_ms);
-                    let price = &actor.parts.price;
-                    let spent = spent(&conversing.before, &overview.totals, attempt_ms, price);
+                    let (before, prices) = (&conversing.before, &*actor.parts.prices);
+                    // The conversation itself keeps its requests within the rest of the money.
+                    let spent = used(before, &overview.totals, attempt_ms, prices);
                     let asks = overview
                         .approval
                         .as_ref()
@@ -413,6 +421,10 @@ fn trouble(error: &ModelError) -> Option<(PauseReason, String)> {
             _ => return None,
         },
         ModelError::Key { .. } => PauseReason::ProviderAuth,
+        ModelError::SpendingLimit { .. } => {
+            let detail = format!("{error}; resume with more");
+            return Some((PauseReason::BudgetCost, detail));
+        }
         _ if is_silent => PauseReason::ProviderDown,
         _ => return None,
     };

@@ -142,7 +142,7 @@ async fn found_run(parts: &WorkflowParts, id: &str, ledger: &WorkflowLedger) -> 
         return FoundRun::NotSent;
     };
     let key = format!("{id}/{n}/{attempt}");
-    match find(&*conversation.journal, &key, &parts.price).await {
+    match find(&*conversation.journal, &key, &*parts.prices).await {
         Ok(found) => found,
         Err(error) => {
             log::warn!("the conversation of {key} cannot be read: {error}");

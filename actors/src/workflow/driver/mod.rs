@@ -23,7 +23,7 @@ mod watched;
 pub(super) use actor::{Counts, End, Follow, Look, Told, Where, WorkflowActor};
 pub use files::WorkflowFiles;
 pub(super) use found::revive;
-pub use parts::{Directory, PriceOf, WorkflowParts};
+pub use parts::{Directory, WorkflowParts};
 pub(super) use resting::Rest;
 pub use room::Room;
 pub(super) use site::Site;

@@ -7,16 +7,14 @@ use actix::{ArbiterHandle, Recipient};
 
 use super::files::WorkflowFiles;
 use super::room::Room;
+use crate::budget::PriceList;
 use crate::clock::Clock;
 use crate::directory::messages::{CreateConversation, OpenConversation};
-use crate::journal::{JournalStore, ModelTotals};
+use crate::journal::JournalStore;
 use crate::secret::Redaction;
 use crate::tool::Launcher;
 use crate::workflow::hooks::Hooks;
 use crate::workflow::machine::Patience;
-
-/// The cost of a model's tokens, in millionths of a US dollar. `None` if its price is not known.
-pub type PriceOf = Arc<dyn Fn(&str, &ModelTotals) -> Option<u64> + Send + Sync>;
 
 /// Finds and makes conversations.
 #[derive(Debug, Clone)]
@@ -57,7 +55,7 @@ pub struct WorkflowParts {
     /// Limit of workflows that work at the same time.
     pub room: Room,
     /// The prices of tokens.
-    pub price: PriceOf,
+    pub prices: Arc<dyn PriceList>,
     /// The decisions of the program that embeds the workflows; the service has none.
     pub hooks: Hooks,
 }

@@ -3,10 +3,10 @@
 use harness_protocol::Usage;
 
 use super::idle::Idle;
-use super::parts::PriceOf;
+use crate::budget::{self, PriceList};
 use crate::conversation::Reading;
 use crate::ids::RunId;
-use crate::journal::{Journal, ModelTotals, Outcome, Record, Totals};
+use crate::journal::{Journal, Outcome, Record, Totals};
 use crate::reply::BlockKind;
 use crate::storage::StorageError;
 use crate::workflow::facts::{Spent, tail};
@@ -19,9 +19,9 @@ use crate::workflow::machine::{FoundRun, RunEnd, RunStatus};
 pub(super) async fn find(
     journal: &dyn Journal,
     key: &str,
-    price: &PriceOf,
+    prices: &dyn PriceList,
 ) -> Result<FoundRun, StorageError> {
-    let looked = Looked::all(journal, key, price).await?;
+    let looked = Looked::all(journal, key, prices).await?;
     Ok(match (looked.run, looked.ended) {
         (None, _) => FoundRun::NotSent,
         (Some(_), None) => FoundRun::Open,
@@ -37,14 +37,28 @@ pub(super) async fn find(
 pub(super) async fn given_up(
     journal: &dyn Journal,
     key: &str,
-    price: &PriceOf,
+    prices: &dyn PriceList,
 ) -> Result<RunEnd, StorageError> {
-    let looked = Looked::all(journal, key, price).await?;
+    let looked = Looked::all(journal, key, prices).await?;
     Ok(looked.ended.unwrap_or_else(|| RunEnd {
         status: RunStatus::Cancelled,
-        spent: spent(&looked.before, &looked.totals, looked.active_ms, price),
+        spent: spent(&looked.before, &looked.totals, looked.active_ms, prices),
         last_text: tail(&looked.text).to_owned(),
     }))
+}
+
+/// The usage since the prompt with that key, up to the sums of now.
+///
+/// # Errors
+/// When the storage cannot be read.
+pub(super) async fn spent_so_far(
+    journal: &dyn Journal,
+    key: &str,
+    now: &Totals,
+    prices: &dyn PriceList,
+) -> Result<Spent, StorageError> {
+    let looked = Looked::all(journal, key, prices).await?;
+    Ok(spent(&looked.before, now, 0, prices))
 }
 
 /// The sums of the records up to one.
@@ -67,18 +81,22 @@ struct Looked {
 }
 
 impl Looked {
-    async fn all(journal: &dyn Journal, key: &str, price: &PriceOf) -> Result<Self, StorageError> {
+    async fn all(
+        journal: &dyn Journal,
+        key: &str,
+        prices: &dyn PriceList,
+    ) -> Result<Self, StorageError> {
         let mut looked = Self::default();
         let mut reading = Reading::new(journal, 0, journal.end().seq);
         while let Some(entries) = reading.next().await? {
             for entry in entries {
-                looked.add(entry.at, entry.record, key, price);
+                looked.add(entry.at, entry.record, key, prices);
             }
         }
         Ok(looked)
     }
 
-    fn add(&mut self, at: u64, record: Record, wanted: &str, price: &PriceOf) {
+    fn add(&mut self, at: u64, record: Record, wanted: &str, prices: &dyn PriceList) {
         let last_at = std::mem::replace(&mut self.last_at, at);
         self.idle.add(at, &record);
         if let Record::RunStarted { .. } = &record {
@@ -126,7 +144,7 @@ impl Looked {
             };
             self.ended = Some(RunEnd {
                 status,
-                spent: spent(&self.before, &self.totals, self.active_ms, price),
+                spent: spent(&self.before, &self.totals, self.active_ms, prices),
                 last_text: tail(&text).to_owned(),
             });
         }
@@ -143,19 +161,31 @@ impl Looked {
     }
 }
 
-/// The difference between two sums.
-pub(super) fn spent(before: &Totals, now: &Totals, active_ms: u64, price: &PriceOf) -> Spent {
-    let mut spent = Spent::time(active_ms);
-    for (model, totals) in &now.models {
-        let was = before.models.get(model).copied().unwrap_or_default();
-        let used = ModelTotals {
-            usage: difference(was.usage, totals.usage),
-            long: difference(was.long, totals.long),
-        };
-        spent.tokens += tokens(used.usage) + tokens(used.long);
-        spent.cost_micro_usd += price(model, &used).unwrap_or_default();
+/// The difference between two sums. Requests whose usage is not known cost as much as they possibly can.
+pub(super) fn spent(
+    before: &Totals,
+    now: &Totals,
+    active_ms: u64,
+    prices: &dyn PriceList,
+) -> Spent {
+    let unsettled = now
+        .unsettled_micro_usd
+        .saturating_sub(before.unsettled_micro_usd);
+    let used = used(before, now, active_ms, prices);
+    Spent {
+        cost_micro_usd: used.cost_micro_usd.saturating_add(unsettled),
+        ..used
     }
-    spent
+}
+
+/// The difference between two sums, of the usage that is known.
+pub(super) fn used(before: &Totals, now: &Totals, active_ms: u64, prices: &dyn PriceList) -> Spent {
+    let mut used = Spent::time(active_ms);
+    for (model, counts) in budget::used(&before.models, now) {
+        used.tokens += tokens(counts.usage) + tokens(counts.long);
+        used.cost_micro_usd += prices.cost(model, &counts).unwrap_or_default();
+    }
+    used
 }
 
 fn tokens(usage: Usage) -> u64 {
@@ -163,17 +193,4 @@ fn tokens(usage: Usage) -> u64 {
         + usage.output_tokens
         + usage.cache_creation_input_tokens
         + usage.cache_read_input_tokens
-}
-
-fn difference(was: Usage, now: Usage) -> Usage {
-    Usage {
-        input_tokens: now.input_tokens.saturating_sub(was.input_tokens),
-        output_tokens: now.output_tokens.saturating_sub(was.output_tokens),
-        cache_creation_input_tokens: now
-            .cache_creation_input_tokens
-            .saturating_sub(was.cache_creation_input_tokens),
-        cache_read_input_tokens: now
-            .cache_read_input_tokens
-            .saturating_sub(was.cache_read_input_tokens),
-    }
 }

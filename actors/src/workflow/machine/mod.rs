@@ -248,6 +248,13 @@ impl WorkflowMachine {
         limits::of(manifest, self.ledger.granted())
     }
 
+    /// The money that may still be spent, in millionths of a US dollar. `None` if there is no limit.
+    #[must_use]
+    pub fn rest_micro_usd(&self) -> Option<u64> {
+        let limit = self.limits().cost_micro_usd?;
+        Some(limit.saturating_sub(self.ledger.spent().cost_micro_usd))
+    }
+
     /// The budget that is used up, if the running work used so much besides.
     fn over_budget(&self, manifest: &Manifest, more: Spent) -> Option<(PauseReason, String)> {
         let spent = self.ledger.spent().plus(more);

@@ -79,6 +79,14 @@ impl WorkflowMachine {
         let attempt = self.ledger.iteration().map(|open| &open.attempt);
         attempt.filter(|_| self.is_waiting)?.waits_until
     }
+
+    /// The money that could still be spent when the open attempt's conversation started, in millionths of a US dollar.
+    /// `None` if there is no limit.
+    #[must_use]
+    pub fn rest_without_attempt_micro_usd(&self) -> Option<u64> {
+        let charged = attempt_charged(self).cost_micro_usd;
+        Some(self.rest_micro_usd()?.saturating_add(charged))
+    }
 }
 
 /// The part of the usage of the attempt's conversation that is on record already.

@@ -15,6 +15,7 @@ mod records;
 mod resume;
 mod runs;
 mod settings;
+mod spending;
 mod talk;
 mod testing;
 mod tool_calls;

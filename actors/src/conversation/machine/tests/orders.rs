@@ -61,6 +61,7 @@ fn without_room_an_order_that_brings_something_changes_nothing() {
         refusal(
             &mut machine,
             ContinueRun {
+                spending_limit_micro_usd: None,
                 resumption,
                 by: None,
                 rules: harness_protocol::RunRules::default(),

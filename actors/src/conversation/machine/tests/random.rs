@@ -520,6 +520,8 @@ impl World {
             | Record::FilesChanged { .. }
             | Record::ToolReturned { .. }
             | Record::ProposalDecided { .. }
+            | Record::SpendingReserved { .. }
+            | Record::SpendingReleased { .. }
             | Record::RulesChanged { .. }
             | Record::Undone { .. }
             | Record::CommandRan { .. }
@@ -642,6 +644,8 @@ pub(super) fn check_pairs(records: &[Record], is_running: bool) {
             | Record::FilesChanged { .. }
             | Record::ToolReturned { .. }
             | Record::ProposalDecided { .. }
+            | Record::SpendingReserved { .. }
+            | Record::SpendingReleased { .. }
             | Record::RulesChanged { .. }
             | Record::Undone { .. }
             | Record::CommandRan { .. }
@@ -697,6 +701,8 @@ fn dangling(records: &[Record]) -> Vec<String> {
             | Record::FilesChanged { .. }
             | Record::ToolReturned { .. }
             | Record::ProposalDecided { .. }
+            | Record::SpendingReserved { .. }
+            | Record::SpendingReleased { .. }
             | Record::RulesChanged { .. }
             | Record::Undone { .. }
             | Record::CommandRan { .. }

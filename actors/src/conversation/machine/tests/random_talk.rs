@@ -311,6 +311,8 @@ impl World {
             | Record::FilesChanged { .. }
             | Record::ToolReturned { .. }
             | Record::ProposalDecided { .. }
+            | Record::SpendingReserved { .. }
+            | Record::SpendingReleased { .. }
             | Record::RulesChanged { .. }
             | Record::Undone { .. }
             | Record::CommandRan { .. }

@@ -131,6 +131,7 @@ fn a_plain_run_is_written_down_whole() {
     };
     let records = [
         Record::RunStarted {
+            spending_limit_micro_usd: None,
             run,
             by: None,
             rules: harness_protocol::RunRules::default(),

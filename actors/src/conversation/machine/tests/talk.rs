@@ -180,6 +180,7 @@ impl Talk {
     pub(super) fn resume(&mut self, resumption: Resumption) -> Result<Vec<String>, SubmitError> {
         let by = Some("ann".to_owned());
         self.obey(ContinueRun {
+            spending_limit_micro_usd: None,
             resumption,
             by,
             rules: harness_protocol::RunRules::default(),
@@ -496,6 +497,8 @@ fn brief_record(record: &Record) -> Option<String> {
         Record::FilesChanged { call, .. } => format!("changed by {call}"),
         Record::ToolReturned { call, .. } => format!("returned {call}"),
         Record::ProposalDecided { path, .. } => format!("decided {path}"),
+        Record::SpendingReserved { micro_usd, .. } => format!("reserved {micro_usd}"),
+        Record::SpendingReleased { micro_usd, .. } => format!("released {micro_usd}"),
         Record::JobStarted { job, call, .. } => format!("job {job} by {call}"),
         Record::JobEnded { job, .. } => format!("ended job {job}"),
         Record::CommandRan { command, .. } => format!("ran {command}"),

@@ -2,6 +2,7 @@
 
 use harness_protocol::Attachment;
 
+use crate::model::CountedBeginning;
 use crate::reply::{Block, BlockKind};
 
 /// How many characters a token is taken for.
@@ -72,6 +73,32 @@ pub(super) struct Meter {
 struct Count {
     tokens: u64,
     own: u64,
+    size: MessageSize,
+}
+
+/// The size of messages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct MessageSize {
+    /// Bytes without files.
+    pub(super) bytes: u64,
+    /// Number of files.
+    pub(super) files: u64,
+}
+
+impl MessageSize {
+    pub(super) fn plus(self, more: Self) -> Self {
+        Self {
+            bytes: self.bytes.saturating_add(more.bytes),
+            files: self.files.saturating_add(more.files),
+        }
+    }
+
+    pub(super) fn minus(self, less: Self) -> Self {
+        Self {
+            bytes: self.bytes.saturating_sub(less.bytes),
+            files: self.files.saturating_sub(less.files),
+        }
+    }
 }
 
 /// The API's count for a token of the own estimate, in thousandths.
@@ -100,12 +127,12 @@ impl Default for Ratio {
 impl Meter {
     /// The API counted so many tokens for what is estimated at `own`. A count that cannot be is
     /// none: servers other than the API leave some out.
-    pub(super) fn count(&mut self, tokens: u64, own: u64) {
+    pub(super) fn count(&mut self, tokens: u64, own: u64, size: MessageSize) {
         let most = own.saturating_add(MAX_HEAD).saturating_mul(10);
         if tokens == 0 || tokens < own / 10 || tokens > most {
             return;
         }
-        let count = Count { tokens, own };
+        let count = Count { tokens, own, size };
         let first = *self.first.get_or_insert(count);
         self.last = Some(count);
         let added = own.saturating_sub(first.own);
@@ -131,6 +158,16 @@ impl Meter {
     /// How the API counts, as far as that is known now.
     pub(super) fn ratio(&self) -> Ratio {
         self.ratio
+    }
+
+    /// The messages that the API has counted, since the past was changed last.
+    pub(super) fn counted(&self) -> Option<CountedBeginning> {
+        self.last
+            .map(|Count { tokens, size, .. }| CountedBeginning {
+                tokens,
+                bytes: size.bytes,
+                files: size.files,
+            })
     }
 
     /// A request of `head` tokens and messages of `own`.

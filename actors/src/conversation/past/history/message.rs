@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::estimate;
+use super::estimate::{self, MessageSize};
 use crate::model::Piece;
 use crate::reply::Block;
 
@@ -108,6 +108,20 @@ impl Message {
     /// Its estimate.
     pub(super) fn tokens(&self) -> u64 {
         estimate::tokens(self.chars)
+    }
+
+    pub(super) fn size(&self) -> MessageSize {
+        let sizes = self.pieces.iter().map(|piece| match piece {
+            Piece::Json(json) => MessageSize {
+                bytes: json.len() as u64,
+                files: 0,
+            },
+            Piece::Attachments(files) => MessageSize {
+                bytes: 0,
+                files: files.len() as u64,
+            },
+        });
+        sizes.fold(MessageSize::default(), MessageSize::plus)
     }
 
     /// As it is sent.

@@ -17,7 +17,7 @@ use serde_json::Value;
 
 use crate::compaction::Cut;
 use crate::journal::Unanswered;
-use crate::model::{Caching, Piece};
+use crate::model::{Caching, CountedBeginning, Piece};
 use crate::reply::Block;
 
 pub use check::first_violation;
@@ -369,7 +369,14 @@ impl History {
     /// The last request and its reply took so many tokens, as the API counted them. Later
     /// estimates begin there. Called behind [`Self::push_reply`] of a whole reply.
     pub fn anchor(&mut self, tokens: u64) {
-        self.meter.count(tokens, self.own_estimate());
+        let size = self.sealed.size();
+        self.meter.count(tokens, self.own_estimate(), size);
+    }
+
+    /// The beginning of the next request that the API has counted, if the past was not changed since.
+    #[must_use]
+    pub fn counted(&self) -> Option<CountedBeginning> {
+        self.meter.counted()
     }
 
     /// The estimate of the next request, in tokens, `head` of them before the messages.

@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 
+use super::estimate::MessageSize;
 use super::message::Message;
 use crate::model::Piece;
 
@@ -23,6 +24,7 @@ pub(super) struct Sealed {
     joined_messages: usize,
     /// The estimate of all of them.
     tokens: u64,
+    size: MessageSize,
 }
 
 impl Sealed {
@@ -36,6 +38,7 @@ impl Sealed {
 
     pub(super) fn push(&mut self, message: Message) {
         self.tokens = self.tokens.saturating_add(message.tokens());
+        self.size = self.size.plus(message.size());
         self.messages.push(message);
         if self.messages.len() - self.joined_messages == JOINED + LOOSE {
             self.join();
@@ -49,6 +52,7 @@ impl Sealed {
         }
         let message = self.messages.pop()?;
         self.tokens = self.tokens.saturating_sub(message.tokens());
+        self.size = self.size.minus(message.size());
         Some(message)
     }
 
@@ -62,6 +66,10 @@ impl Sealed {
 
     pub(super) fn tokens(&self) -> u64 {
         self.tokens
+    }
+
+    pub(super) fn size(&self) -> MessageSize {
+        self.size
     }
 
     /// As they are sent, with commas between them.
