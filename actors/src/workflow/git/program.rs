@@ -2,13 +2,16 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
-use std::fs;
+use std::fs::{self, File};
+use std::io::{self, Read as _};
 use std::os::unix::ffi::OsStringExt as _;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use harness_protocol::Access;
+use nix::fcntl::OFlag;
 
 use super::GitError;
 use crate::tool::{LaunchOrder, Launcher, TempFolder};
@@ -18,6 +21,8 @@ use crate::workflow::child::{self, StopHandle, Stopped};
 const LIMIT: Duration = Duration::from_secs(600);
 /// Maximum size of an output that is read, in bytes.
 const MAX_OUTPUT: usize = 256 * 1024 * 1024;
+/// Maximum size of a file of configuration that is read without git, in bytes.
+const MAX_CONFIG: u64 = 1024 * 1024;
 /// Maximum size of git's own words in an error, in bytes.
 const MAX_SAID: usize = 2048;
 
@@ -126,7 +131,7 @@ impl Session {
             scratch,
             drivers: Vec::new(),
         };
-        if session.place.git.is_some() {
+        if session.place.git.is_some() && may_have_drivers(&session.place) {
             session.drivers = drivers(&session.config_keys()?);
         }
         Ok(session)
@@ -160,6 +165,38 @@ impl Session {
         let list = self.call(&["config", "--includes", "--null", "--name-only", "--list"]);
         list.texts()
     }
+}
+
+/// True if the repository's configuration may name drivers. Git need not be asked about files that contain neither the
+/// section of drivers nor one of further files: git reads no others.
+fn may_have_drivers(place: &Place) -> bool {
+    let own = place.git.iter().map(|git| git.join("config.worktree"));
+    let shared = ["config", "config.worktree"].map(|name| place.common.join(name));
+    let mut files = shared.into_iter().chain(own);
+    files.any(|file| match read_config(&file) {
+        Ok(text) => {
+            let text = text.to_ascii_lowercase();
+            text.contains("filter") || text.contains("include")
+        }
+        Err(error) => error.kind() != io::ErrorKind::NotFound,
+    })
+}
+
+/// Reads a file of git's configuration.
+fn read_config(path: &Path) -> io::Result<String> {
+    // A FIFO in its place would wait for a writer.
+    let flags = OFlag::O_NONBLOCK | OFlag::O_NOCTTY;
+    let mut options = File::options();
+    let file = options.read(true).custom_flags(flags.bits()).open(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    let mut bytes = Vec::new();
+    file.take(MAX_CONFIG + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MAX_CONFIG {
+        return Err(io::ErrorKind::FileTooLarge.into());
+    }
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// Settings that switch off the drivers that convert files, because drivers are programs. Files keep their stored form.
@@ -357,4 +394,53 @@ impl Call<'_> {
 /// A path as git writes it.
 pub(super) fn path_of(bytes: &[u8]) -> PathBuf {
     PathBuf::from(OsString::from_vec(bytes.to_vec()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Spec: [FLOW-715]
+    #[test]
+    fn git_is_asked_about_drivers_only_where_the_configuration_may_name_some() {
+        let folder = tempfile::tempdir().unwrap();
+        let (common, git) = (folder.path().join("common"), folder.path().join("own"));
+        fs::create_dir_all(&common).unwrap();
+        fs::create_dir_all(&git).unwrap();
+        let place = Place {
+            root: folder.path().to_owned(),
+            git: Some(git.clone()),
+            common: common.clone(),
+        };
+        let bare = "[core]\n\tbare = false\n[user]\n\tname = Ana\n";
+        assert!(!may_have_drivers(&place));
+        for file in [
+            common.join("config"),
+            common.join("config.worktree"),
+            git.join("config.worktree"),
+        ] {
+            for (text, may) in [
+                (bare, false),
+                ("[Filter \"lfs\"]\n\tclean = x\n", true),
+                ("[filter.lfs]\nclean = x\n", true),
+                ("[include]\n\tpath = other\n", true),
+                ("[INCLUDEIF \"gitdir:x\"]\n\tpath = other\n", true),
+            ] {
+                fs::write(&file, text).unwrap();
+                assert_eq!(may_have_drivers(&place), may, "{} {text}", file.display());
+            }
+            fs::write(
+                &file,
+                [bare.as_bytes(), b"[fil\xff", b"ter \"x\"]\n"].concat(),
+            )
+            .unwrap();
+            assert!(!may_have_drivers(&place), "no such section");
+            fs::write(&file, "#".repeat(1024 * 1024 + 1)).unwrap();
+            assert!(may_have_drivers(&place), "too large to be read");
+            fs::remove_file(&file).unwrap();
+            nix::unistd::mkfifo(&file, nix::sys::stat::Mode::S_IRWXU).unwrap();
+            assert!(may_have_drivers(&place), "no file");
+            fs::remove_file(&file).unwrap();
+        }
+    }
 }
