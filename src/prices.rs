@@ -295,4 +295,60 @@ mod tests {
             assert_eq!(cost(unknown, [0; 4], [0; 4]), Some(0.0), "{unknown}");
         }
     }
+
+    /// Spec: [BUDGET-06] [BUDGET-09]
+    #[test]
+    fn a_budget_reckons_with_the_highest_price_of_a_token() {
+        let highest = |model: &str, tokens: u64, kept| {
+            let prices = BudgetPrices {
+                prices: Prices::built_in(),
+                kept,
+            };
+            let found = prices.highest(model, tokens)?;
+            Some((found.input, found.output))
+        };
+        let five_minutes = |model, tokens| highest(model, tokens, KeptFor::FiveMinutes);
+        let of_opus = Some((6_250_000, 25_000_000));
+        assert_eq!(five_minutes("claude-opus-5", 1), of_opus);
+        assert_eq!(five_minutes("claude-opus-5-20260101", 900_000), of_opus);
+        let for_an_hour = highest("claude-opus-5", 1, KeptFor::OneHour);
+        assert_eq!(for_an_hour, Some((10_000_000, 25_000_000)));
+        // The price of longer requests of this one is not known.
+        assert_eq!(five_minutes("claude-opus-4-6", 100_000), of_opus);
+        assert_eq!(five_minutes("claude-opus-4-6", 100_001), None);
+        assert_eq!(five_minutes("some-model", 1), None);
+    }
+
+    /// Spec: [BUDGET-01]
+    #[test]
+    fn no_usage_costs_more_than_the_highest_prices_say() {
+        let table = Prices::built_in();
+        for (model, kept) in table.models.keys().flat_map(|model| {
+            [KeptFor::FiveMinutes, KeptFor::OneHour].map(|kept| (model.clone(), kept))
+        }) {
+            let prices = BudgetPrices {
+                prices: Prices::built_in(),
+                kept,
+            };
+            for input in [1, 99_999, 100_001, 900_000] {
+                let Some(highest) = prices.highest(&model, input) else {
+                    continue;
+                };
+                let most = input * highest.input + 777 * highest.output;
+                for place in 0..3 {
+                    let mut usage = [0, 777, 0, 0];
+                    usage[[0, 2, 3][place]] = input;
+                    let [input_tokens, output_tokens, written, read] = usage;
+                    let counted = ModelTotals::of_reply(&Usage {
+                        input_tokens,
+                        output_tokens,
+                        cache_creation_input_tokens: written,
+                        cache_read_input_tokens: read,
+                    });
+                    let cost = prices.cost(&model, &counted).unwrap();
+                    assert!(cost <= most.div_ceil(1_000_000), "{model} {usage:?}");
+                }
+            }
+        }
+    }
 }

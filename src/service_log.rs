@@ -20,8 +20,11 @@ use crate::{log_file, log_setup, visible};
 
 /// How large the file may be, in bytes, before it is put aside. One that was put aside before goes.
 const MAX_BYTES: u64 = 10 * 1024 * 1024;
-/// How long the end of the program may wait for standard error, and how long for the file.
+/// Time limit at the end of the program for lines that are not written yet.
 const LAST_LINES: Duration = Duration::from_millis(200);
+/// The same for the file at an end that is not overdue: a machine under load may take longer, and the file tells how the
+/// service ended.
+const LAST_LINES_OF_FILE: Duration = Duration::from_secs(1);
 
 /// The lines for standard error.
 static TERMINAL: OnceLock<LogQueue> = OnceLock::new();
@@ -82,9 +85,18 @@ pub(crate) fn tell(line: &str) {
 
 /// Waits until all that was logged is written, for a while.
 pub(crate) fn flush() {
-    for lines in [&TERMINAL, &FILE] {
+    flush_within(LAST_LINES_OF_FILE);
+}
+
+/// Waits for what was logged at an end that is overdue.
+pub(crate) fn flush_overdue() {
+    flush_within(LAST_LINES);
+}
+
+fn flush_within(of_file: Duration) {
+    for (lines, limit) in [(&TERMINAL, LAST_LINES), (&FILE, of_file)] {
         if let Some(lines) = lines.get() {
-            lines.flush(LAST_LINES);
+            lines.flush(limit);
         }
     }
 }

@@ -39,7 +39,7 @@ impl StopSignals {
         let told = Arc::clone(&arrived);
         start_thread("signals", move || {
             runtime.block_on(end_in_time(signals, &told));
-            service_log::flush();
+            service_log::flush_overdue();
             std::process::exit(0);
         })?;
         Ok(Self { arrived })

@@ -110,7 +110,7 @@ async fn status_tells_what_runs_and_where_it_is_not_what_this_shell_says() {
     assert_eq!(fact(&out, "version"), env!("CARGO_PKG_VERSION"));
     assert_eq!(
         fact(&out, "process"),
-        format!("{}, in a terminal", service.id())
+        format!("{}, in the foreground", service.id())
     );
     assert_eq!(fact(&out, "address"), format!("http://{}", service.address));
     assert_eq!((fact(&out, "clients"), fact(&out, "runs")), ("0", "0"));

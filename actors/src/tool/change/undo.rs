@@ -8,7 +8,7 @@ use harness_protocol::{ChangeAction, FileChange, UndoOutcome, UndoneFile};
 use super::before::BeforeStore;
 use super::diff::diff;
 use super::folders::{make_folders, remove_folders};
-use super::replace::{Known, read_file, remove, replace, set_mode};
+use super::replace::{Known, read_file, read_known, remove, replace, set_mode};
 use crate::secret::Redaction;
 use crate::tool::closed;
 
@@ -88,7 +88,8 @@ impl Undo {
             reason: Some(reason),
             diff: None,
         };
-        let now = match self.look(path) {
+        let is_made = changes.first().is_some_and(|first| first.before.is_none());
+        let now = match self.look(path, is_made) {
             Ok(now) => now,
             Err(reason) => return conflict(reason),
         };
@@ -122,11 +123,16 @@ impl Undo {
         }
     }
 
-    /// The file as it is.
-    fn look(&self, path: &str) -> Result<Option<Known>, String> {
+    /// The present file, which is read for its removal if the changes made it.
+    fn look(&self, path: &str, is_made: bool) -> Result<Option<Known>, String> {
         let place = Path::new(path);
         closed::check_path(place, &self.closed).map_err(|error| error.to_string())?;
-        let now = read_file(place).map_err(|error| error.to_string())?;
+        // Only its folder has to be writable for the removal of a file.
+        let now = match is_made {
+            true => read_known(place),
+            false => read_file(place),
+        };
+        let now = now.map_err(|error| error.to_string())?;
         if now.as_ref().is_some_and(|now| now.path != place) {
             return Err("the path leads elsewhere now".to_owned());
         }
@@ -269,6 +275,27 @@ mod tests {
         fn content(&self, name: &str) -> Option<String> {
             fs::read_to_string(self.at(name)).ok()
         }
+    }
+
+    /// Spec: [UNDO-774]
+    #[test]
+    fn a_file_without_write_permission_is_removed_but_not_overwritten() {
+        use UndoOutcome::{Conflict, Removed};
+        let home = Home::new();
+        fs::write(home.at("old"), "old").unwrap();
+        let changes = [home.change("made", "made"), home.change("old", "new")];
+        for name in ["made", "old"] {
+            let mode = std::os::unix::fs::PermissionsExt::from_mode(0o444);
+            fs::set_permissions(home.at(name), mode).unwrap();
+        }
+        let reason = Some("permission denied: the file is read-only");
+        let expected = [("made", Removed, None), ("old", Conflict, reason)];
+        for is_dry in [true, false] {
+            let done = home.undo.take_back(&changes, is_dry);
+            assert_eq!(told(&done), expected);
+        }
+        assert_eq!(home.content("made"), None);
+        assert_eq!(home.content("old").as_deref(), Some("new"));
     }
 
     fn told(files: &[UndoneFile]) -> Vec<(&str, UndoOutcome, Option<&str>)> {

@@ -95,7 +95,7 @@ fn of_info(info: &ServiceInfo) -> Vec<(&'static str, String)> {
     let way = if info.detached {
         "in the background"
     } else {
-        "in a terminal"
+        "in the foreground"
     };
     let log = info.log.clone();
     vec![
@@ -186,7 +186,7 @@ mod tests {
                 "folder    /a",
                 "answers   m at api.example",
                 &version,
-                "process   7, in a terminal",
+                "process   7, in the foreground",
                 "address   http://127.0.0.1:8421",
                 "clients   2",
                 "runs      1",
