@@ -441,6 +441,9 @@ pub enum Record {
     CompactionFailed {
         /// The error text.
         error: String,
+        /// The model that was asked for it; empty in older journals.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        model: String,
         /// The token counts of the requests that were made for it.
         #[serde(default)]
         usage: Object,

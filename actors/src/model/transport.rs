@@ -81,7 +81,7 @@ pub type TransportStream = BoxStream<'static, Result<Bytes, ModelError>>;
 /// # let reply_to = Listener(sender).start().recipient();
 /// let extensions = ModelExtensions::default().with_transport(Scripted);
 /// let model = ModelActor::with_extensions(settings, Clock::system(), extensions).start();
-/// model.send(StartModelCall { call_id, request, reply_to }).await.unwrap();
+/// model.send(StartModelCall { call_id, request, reply_to, spending: None }).await.unwrap();
 /// let Some(ModelEvent::Delta { text, .. }) = events.recv().await else {
 ///     panic!("the reply begins with its text");
 /// };

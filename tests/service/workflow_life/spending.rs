@@ -7,7 +7,7 @@ use std::time::Duration;
 use harness_standin::Reply;
 use serde_json::{Value, json};
 
-use crate::workflow_ground::{Bench, PRICED, Turn, file, repository};
+use crate::workflow_ground::{Bench, ID, PRICED, Turn, file, repository};
 
 /// Prices of the model, in hundredths of a millionth of a dollar for a token: what it writes to the cache, and its
 /// reply.
@@ -152,4 +152,35 @@ async fn a_budget_of_money_is_not_exceeded_over_kills() {
         "{charged} {used} {now:#}"
     );
     assert!(charged >= 200_000, "{charged}: the budget was hardly used");
+}
+
+/// Spec: [BUDGET-07]
+#[tokio::test]
+async fn requests_that_a_crash_cut_off_are_charged_also_when_their_run_is_given_up() {
+    let hanging = |_: &Turn| Reply::text("never").delay_head(Duration::from_secs(600));
+    let mut bench = Bench::ready(&limited("10.0"), &[], hanging).await;
+    bench.run().await;
+    // After the second crash the run is not continued.
+    for requests in 1..=2 {
+        bench.asked_times(requests).await;
+        bench.service.kill();
+        bench.service.revive().await;
+    }
+    bench.asked_times(3).await;
+    let ended = bench.past("iteration_ended").await;
+    assert_eq!(ended.len(), 1);
+    assert_eq!(ended[0]["status"], "interrupted");
+    let journal = bench.service.journal(&format!("wf-{ID}-1"));
+    let journal = std::fs::read_to_string(journal).unwrap();
+    let records = journal
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap());
+    let reserved = records.filter(|record: &Value| record["type"] == "spending_reserved");
+    let reserved: Vec<u64> = reserved
+        .map(|record| record["data"]["micro_usd"].as_u64().unwrap())
+        .collect();
+    assert_eq!(reserved.len(), 2);
+    let used = ended[0]["usage"]["cost_micro_usd"].as_u64().unwrap();
+    assert_eq!(used, reserved.iter().sum::<u64>());
+    assert_eq!(bench.look().await["spent"]["cost_micro_usd"], used);
 }

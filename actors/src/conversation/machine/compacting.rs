@@ -210,9 +210,12 @@ impl Machine {
     fn compaction_failed(&mut self, error: &str, failed: &Summarizing) -> Vec<Effect> {
         let mut effects = vec![self.note(Record::CompactionFailed {
             error: error.to_owned(),
+            model: failed.model.id.to_string(),
             usage: object(&failed.usage),
             by: self.compaction.asked_by(),
         })];
+        let usage = Usage::from(object(&failed.usage));
+        effects.extend(self.summary_recorded(&failed.model.id, &usage));
         let Some(run) = &self.run else {
             effects.push(self.status(Activity::Idle, ""));
             let error = CompactError::Summary(error.to_owned());

@@ -72,15 +72,13 @@ impl Machine {
         if !self.waits_for_model(call_id) {
             return vec![];
         }
-        self.release(|reserved| &mut reserved.attempt)
+        self.settle(|reserved| &mut reserved.attempt, true)
     }
 
-    /// Releases the reservation of an attempt whose usage was recorded now, if its cost is known.
+    /// Settles the reservation of an attempt whose usage was recorded now.
     pub(super) fn reply_recorded(&mut self, model: &str, usage: &Usage) -> Vec<Effect> {
-        if !self.has_cost(model, usage) {
-            return vec![];
-        }
-        self.release(|reserved| &mut reserved.attempt)
+        let is_known = self.has_cost(model, usage);
+        self.settle(|reserved| &mut reserved.attempt, is_known)
     }
 
     /// Keeps the reservation of an attempt at a summary until the summary is recorded.
@@ -91,12 +89,10 @@ impl Machine {
         }
     }
 
-    /// Releases the reservations of a summary whose usage was recorded now, if its cost is known.
+    /// Settles the reservations of a summary whose usage was recorded now.
     pub(super) fn summary_recorded(&mut self, model: &str, usage: &Usage) -> Vec<Effect> {
-        if !self.has_cost(model, usage) {
-            return vec![];
-        }
-        self.release(|reserved| &mut reserved.summary)
+        let is_known = self.has_cost(model, usage);
+        self.settle(|reserved| &mut reserved.summary, is_known)
     }
 
     /// True if the cost of that usage is part of what the sums of the conversation cost.
@@ -107,15 +103,20 @@ impl Machine {
         is_known && is_counted && counted != ModelTotals::default()
     }
 
-    fn release(&mut self, part: impl FnOnce(&mut RunReservations) -> &mut u64) -> Vec<Effect> {
+    /// Ends a reservation: releases it if the cost that it was for is known, and leaves it charged for good if not.
+    fn settle(
+        &mut self,
+        part: impl FnOnce(&mut RunReservations) -> &mut u64,
+        is_known: bool,
+    ) -> Vec<Effect> {
         let Some(run) = &mut self.run else {
             return vec![];
         };
         let micro_usd = std::mem::take(part(&mut run.reserved));
         let run = run.id;
-        match micro_usd {
-            0 => vec![],
-            micro_usd => vec![self.note(Record::SpendingReleased { run, micro_usd })],
+        if micro_usd == 0 || !is_known {
+            return vec![];
         }
+        vec![self.note(Record::SpendingReleased { run, micro_usd })]
     }
 }

@@ -338,8 +338,8 @@ impl Ledger {
                 self.totals.compacted = true;
                 self.failed = false;
             }
-            Record::CompactionFailed { usage, .. } => {
-                self.count("", usage);
+            Record::CompactionFailed { model, usage, .. } => {
+                self.count(model, usage);
             }
             Record::Checkpoint {
                 summary,

@@ -137,6 +137,7 @@ impl<'a> Play<'a> {
             let error = "no".to_owned();
             self.add(Record::CompactionFailed {
                 error,
+                model: String::new(),
                 usage,
                 by: None,
             });

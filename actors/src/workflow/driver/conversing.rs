@@ -12,6 +12,7 @@ use super::idle::Idle;
 use super::parts::Directory;
 use super::run_end::{find, given_up, spent_so_far, used};
 use super::watched::Watched;
+use crate::budget::PriceList;
 use crate::conversation::messages::{
     AnswerApproval, CancelRun, ContinueRun, GetOverview, Resumption, RunOutcome, SubmitError,
     SubmitPrompt, WaitForEnd, WaitForReply,
@@ -30,6 +31,9 @@ use crate::workflow::state::PauseReason;
 const TRIES: u32 = 20;
 /// Delay between two tries.
 const PAUSE: Duration = Duration::from_millis(250);
+
+/// The text of a run that a crash left open.
+const LEFT_OPEN: &str = "the run was left open";
 
 /// The end of an iteration's conversation, and its cause if that concerns the workflow.
 struct Ended {
@@ -88,7 +92,7 @@ impl WorkflowActor {
                     Ok((conversation, before, run, key)) => {
                         actor.watch(at, conversation, before, run, key, ctx);
                     }
-                    Err(reason) => actor.not_conversing(at, reason, ctx),
+                    Err(reason) => actor.not_conversing(at, reason, Spent::default(), ctx),
                 }),
         );
     }
@@ -109,26 +113,35 @@ impl WorkflowActor {
             let conversation = open(&directory, &ConversationId::new(&id)).await?;
             let before = totals(&conversation).await?;
             let so_far = spent_so_far(&*conversation.journal, &key, &before, &*prices).await;
-            let so_far = so_far.map_err(|error| error.to_string())?.cost_micro_usd;
+            let so_far = so_far.map_err(|error| error.to_string())?;
+            let limit = rest.map(|rest| rest.saturating_sub(so_far.cost_micro_usd));
             let order = ContinueRun {
                 resumption: Resumption::Continue,
                 by,
                 rules,
-                spending_limit_micro_usd: rest.map(|rest| rest.saturating_sub(so_far)),
+                spending_limit_micro_usd: limit,
             };
             let run = conversation.actor.send(order).await;
-            let run = run.map_err(|error| error.to_string())?;
-            let run = run.map_err(|error| error.to_string())?;
-            Ok((conversation, before, run, key))
+            let run = run.map_err(|error| error.to_string());
+            let run = run.and_then(|run| run.map_err(|error| error.to_string()));
+            Ok((
+                conversation,
+                before,
+                run.map_err(|reason| (reason, so_far)),
+                key,
+            ))
         };
         ctx.spawn(
             continuing
                 .into_actor(self)
                 .map(move |sent, actor, ctx| match sent {
-                    Ok((conversation, before, run, key)) => {
+                    Ok((conversation, before, Ok(run), key)) => {
                         actor.watch(at, conversation, before, run, key, ctx);
                     }
-                    Err(reason) => actor.not_conversing(at, reason, ctx),
+                    Ok((_, _, Err((reason, so_far)), _)) => {
+                        actor.not_conversing(at, reason, so_far, ctx);
+                    }
+                    Err(reason) => actor.not_conversing(at, reason, Spent::default(), ctx),
                 }),
         );
     }
@@ -161,11 +174,8 @@ impl WorkflowActor {
         let prices = Arc::clone(&self.parts.prices);
         let waiting = async move {
             let outcome = conversation.actor.send(WaitForEnd { run }).await;
-            let found = find(&*conversation.journal, &key, &*prices).await;
-            ended(
-                outcome.ok().flatten().as_ref(),
-                found.map_err(|error| error.to_string()),
-            )
+            let found = found_end(&conversation, &key, &*prices).await;
+            ended(outcome.ok().flatten().as_ref(), found)
         };
         ctx.spawn(waiting.into_actor(self).map(move |ended, actor, ctx| {
             actor.conversing = None;
@@ -205,11 +215,12 @@ impl WorkflowActor {
         format!("{}/{}/{}", self.id, at.n, at.attempt)
     }
 
-    fn not_conversing(&mut self, at: Place, reason: String, ctx: &mut Context<Self>) {
+    /// Ends an attempt whose conversation takes no order. `spent` is what it has used up in earlier runs.
+    fn not_conversing(&mut self, at: Place, reason: String, spent: Spent, ctx: &mut Context<Self>) {
         self.is_sending = false;
         let ended = RunEnd {
             status: RunStatus::Failed,
-            spent: Spent::default(),
+            spent,
             last_text: reason,
         };
         self.advance(Input::RunEnded { at, ended }, ctx);
@@ -234,7 +245,8 @@ impl WorkflowActor {
             if !is_left {
                 return Ok(None);
             }
-            let ended = given_up(&*conversation.journal, &key, &*prices).await;
+            let now = totals(&conversation).await?;
+            let ended = given_up(&*conversation.journal, &key, &now, &*prices).await;
             ended.map(Some).map_err(|error| error.to_string())
         };
         ctx.spawn(
@@ -246,7 +258,7 @@ impl WorkflowActor {
                     Err(reason) => {
                         log::warn!("{}: a run was not cancelled: {reason}", actor.id);
                         if is_left {
-                            actor.not_conversing(at, reason, ctx);
+                            actor.not_conversing(at, reason, Spent::default(), ctx);
                         }
                     }
                 }),
@@ -345,6 +357,28 @@ async fn totals(conversation: &Conversation) -> Result<Totals, String> {
         .map_err(|error| error.to_string())
 }
 
+/// The end of the run of that key. One that a crash left open and that nothing continues has failed.
+async fn found_end(
+    conversation: &Conversation,
+    key: &str,
+    prices: &dyn PriceList,
+) -> Result<FoundRun, String> {
+    let journal = &*conversation.journal;
+    let found = find(journal, key, prices).await;
+    let found = found.map_err(|error| error.to_string())?;
+    if found != FoundRun::Open {
+        return Ok(found);
+    }
+    let now = totals(conversation).await?;
+    let left = given_up(journal, key, &now, prices).await;
+    let left = left.map_err(|error| error.to_string())?;
+    Ok(FoundRun::Ended(RunEnd {
+        status: RunStatus::Failed,
+        last_text: LEFT_OPEN.to_owned(),
+        ..left
+    }))
+}
+
 /// Sends the prompt. A conversation that is busy with a client's prompt is waited for.
 async fn submitted(conversation: &Conversation, submit: &SubmitPrompt) -> Result<RunId, String> {
     let mut tries = 0;
@@ -394,7 +428,7 @@ fn ended(outcome: Option<&RunOutcome>, found: Result<FoundRun, String>) -> Ended
     };
     let end = match found {
         Ok(FoundRun::Ended(end)) => end,
-        Ok(FoundRun::NotSent | FoundRun::Open) => failed("the run was left open".to_owned()),
+        Ok(FoundRun::NotSent | FoundRun::Open) => failed(LEFT_OPEN.to_owned()),
         Err(error) => failed(error),
     };
     Ended { end, trouble }

@@ -29,20 +29,20 @@ pub(super) async fn find(
     })
 }
 
-/// The end of a run that is not gone on with, although a crash left it open: what it used up until then, and its
-/// last text.
+/// The end of a run that is not continued, although a crash left it open. `now` are the sums of its conversation.
 ///
 /// # Errors
 /// When the storage cannot be read.
 pub(super) async fn given_up(
     journal: &dyn Journal,
     key: &str,
+    now: &Totals,
     prices: &dyn PriceList,
 ) -> Result<RunEnd, StorageError> {
     let looked = Looked::all(journal, key, prices).await?;
     Ok(looked.ended.unwrap_or_else(|| RunEnd {
         status: RunStatus::Cancelled,
-        spent: spent(&looked.before, &looked.totals, looked.active_ms, prices),
+        spent: spent(&looked.before, now, looked.active_ms, prices),
         last_text: tail(&looked.text).to_owned(),
     }))
 }

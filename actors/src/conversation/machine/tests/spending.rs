@@ -202,10 +202,7 @@ fn a_crash_leaves_the_limit_and_what_was_reserved() {
 /// Spec: [BUDGET-08]
 #[test]
 fn requests_for_a_summary_are_reserved_until_the_summary_is_on_record() {
-    let mut talk = Talk::of(Planner {
-        prices: Arc::new(Flat),
-        ..planner(10)
-    });
+    let mut talk = talk();
     talk.prompt(&long("p1", 3000));
     talk.described(None);
     talk.say(&long("r1", 1500));
@@ -225,4 +222,28 @@ fn requests_for_a_summary_are_reserved_until_the_summary_is_on_record() {
     assert!(ended.contains(&format!("released {reserved}")), "{ended:?}");
     // Each piece was 7 tokens and 1 of the reply.
     assert_eq!(rest(&talk), 1_000_000 - talk.pieces * 12);
+}
+
+/// Spec: [BUDGET-08]
+#[test]
+fn a_summary_that_failed_releases_the_requests_that_were_answered() {
+    let mut talk = talk();
+    talk.prompt(&long("p1", 3000));
+    talk.described(None);
+    talk.say(&long("r1", 1500));
+    talk.try_prompt(limited(&long("p2", 1000), 1_000_000))
+        .unwrap();
+    talk.described(Some(10_000));
+    reserve(&mut talk, "m", 1_000, 2_000).unwrap();
+    // An empty summary is none.
+    let failed = talk.piece(" ");
+    assert!(failed.contains(&"released 11000".to_owned()), "{failed:?}");
+    assert_eq!(rest(&talk), 1_000_000 - 12);
+    let counted = &talk.machine.ledger().totals().models;
+    assert!(!counted.contains_key(""), "{counted:?}");
+    // The next request's reservation is its own.
+    reserve(&mut talk, "m", 1_000, 2_000).unwrap();
+    talk.block(Block::text("a"));
+    let ended = talk.end(StopReason::EndTurn, 995);
+    assert!(ended.contains(&"released 11000".to_owned()), "{ended:?}");
 }
