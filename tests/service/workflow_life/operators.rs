@@ -1,5 +1,6 @@
 //! The orders of operators: a cancel, a pause, the answer to a gate, and changes of the repository.
 
+use std::fs;
 use std::time::Duration;
 
 use harness_standin::{Gate, Message, Reply};
@@ -322,6 +323,31 @@ async fn case_36_a_commit_of_a_person_during_an_attempt_pauses_and_both_commits_
     assert_eq!(bench.order("resume", &json!({})).await.status, 200);
     bench.until("completed").await;
     assert_eq!(bench.tip("refs/heads/of-a-person"), own);
+}
+
+/// Spec: [FLOW-60] [FLOW-716]
+#[tokio::test]
+async fn a_check_that_cannot_be_set_up_pauses_and_a_worktree_left_unfinished_is_made_again() {
+    let bench = Bench::ready(&file("strict", "", &["one"]), &[], Turn::right).await;
+    let folder = bench.worktree().await.with_file_name(format!("{ID}.check"));
+    if folder.exists() {
+        fs::remove_dir_all(&folder).unwrap();
+    }
+    fs::create_dir(&folder).unwrap();
+    fs::write(folder.join("theirs"), "text").unwrap();
+    bench.run().await;
+    let now = bench.paused("workspace_changed").await;
+    let detail = now["detail"].as_str().unwrap();
+    assert!(detail.contains("move it away"), "{detail}");
+    // It stays so until the person has decided.
+    assert_eq!(bench.order("resume", &json!({})).await.status, 200);
+    bench.paused("workspace_changed").await;
+    assert!(folder.join("theirs").exists());
+    fs::remove_file(folder.join("theirs")).unwrap();
+    // As a crash of git leaves it.
+    fs::write(folder.join(".git"), "gitdir: /nowhere\n").unwrap();
+    assert_eq!(bench.order("resume", &json!({})).await.status, 200);
+    bench.until("completed").await;
 }
 
 /// Spec: [FLOW-69]

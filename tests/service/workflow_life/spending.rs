@@ -87,6 +87,10 @@ async fn case_26_a_budget_of_money_is_used_up_but_not_exceeded_and_a_grant_goes_
     assert_eq!(now["limits"]["cost_micro_usd"], 51_000_000);
 }
 
+fn is_at_rest(now: &Value) -> bool {
+    now["state"] == "paused" || now["state"] == "ready"
+}
+
 /// Orders what a person would who wants it to run.
 async fn keep_running(bench: &Bench, now: &Value) {
     let order = match now["state"].as_str().unwrap() {
@@ -124,8 +128,8 @@ async fn a_budget_of_money_is_not_exceeded_over_kills() {
     for _ in 0..kills {
         let asked = bench.asked();
         bench
-            .until_it("asked or paused", |now| {
-                bench.asked() > asked || now["state"] == "paused"
+            .until_it("asked or at rest", |now| {
+                bench.asked() > asked || is_at_rest(now)
             })
             .await;
         tokio::time::sleep(Duration::from_millis(random.u64(0..90))).await;
@@ -134,7 +138,6 @@ async fn a_budget_of_money_is_not_exceeded_over_kills() {
         keep_running(&bench, &bench.look().await).await;
     }
     let now = loop {
-        let is_at_rest = |now: &Value| now["state"] == "paused" || now["state"] == "ready";
         let now = bench.until_it("at rest", is_at_rest).await;
         if now["reason"] == "budget_cost" {
             break now;

@@ -19,7 +19,6 @@ use crate::ids::CallId;
 use crate::journal::{Activity, Outcome, Record};
 use crate::model::messages::ModelEvent;
 use crate::model::{ModelError, ModelInfo};
-use crate::reply::Usage;
 
 impl Order for CompactConversation {
     type Answer = ();
@@ -193,8 +192,7 @@ impl Machine {
             *tokens_after = after;
         }
         let mut effects = vec![Effect::Record(record)];
-        let usage = Usage::from(object(&written.usage));
-        effects.extend(self.summary_recorded(&written.model.id, &usage));
+        effects.extend(self.summary_recorded(&written.model.id, &written.usage));
         if self.run.is_some() {
             effects.extend(self.drain_late());
             effects.push(self.status(Activity::Thinking, ""));
@@ -214,8 +212,7 @@ impl Machine {
             usage: object(&failed.usage),
             by: self.compaction.asked_by(),
         })];
-        let usage = Usage::from(object(&failed.usage));
-        effects.extend(self.summary_recorded(&failed.model.id, &usage));
+        effects.extend(self.summary_recorded(&failed.model.id, &failed.usage));
         let Some(run) = &self.run else {
             effects.push(self.status(Activity::Idle, ""));
             let error = CompactError::Summary(error.to_owned());

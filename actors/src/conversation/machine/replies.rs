@@ -194,7 +194,7 @@ impl Machine {
             refused: *reason == StopReason::Refusal,
             window,
         })];
-        effects.extend(self.reply_recorded(&end.model, &end.usage));
+        effects.extend(self.reply_recorded(&end.model, &end.usage.counts()));
         if let Some(cut) = cut {
             effects.extend(self.compact_overflow(cut));
             return effects;

@@ -3,6 +3,7 @@
 //! Invariant: a reservation is released only after a record of the usage that it was for, so that a crash in between
 //! counts too much rather than too little.
 
+use harness_protocol::Usage;
 use harness_protocol::words::dollars;
 
 use super::Machine;
@@ -15,7 +16,6 @@ use crate::ids::CallId;
 use crate::journal::{ModelTotals, Record};
 use crate::model::ModelError;
 use crate::model::messages::ReserveSpending;
-use crate::reply::Usage;
 
 impl From<SubmitError> for ModelError {
     fn from(error: SubmitError) -> Self {
@@ -97,7 +97,7 @@ impl Machine {
 
     /// True if the cost of that usage is part of what the sums of the conversation cost.
     fn has_cost(&self, model: &str, usage: &Usage) -> bool {
-        let counted = ModelTotals::of_reply(&usage.counts());
+        let counted = ModelTotals::of_reply(usage);
         let is_known = self.planner.prices.cost(model, &counted).is_some();
         let is_counted = self.ledger.totals().models.contains_key(model);
         is_known && is_counted && counted != ModelTotals::default()

@@ -428,28 +428,30 @@ impl WorkflowActor {
         self.work(job, move |ended| Input::SnapshotEnded { at, ended }, ctx);
     }
 
-    /// Runs a blocking job, and sends its end to the machine. A failure that makes work impossible is sent as trouble.
+    /// Runs a blocking job, and sends its end to the machine. A failure that makes the step impossible ends it.
     fn work<T: Send + 'static>(
         &mut self,
         job: impl FnOnce(&Site, &Manifest, &StopHandle) -> Result<T, Refusal> + Send + 'static,
         end: impl FnOnce(T) -> Input + 'static,
         ctx: &mut Context<Self>,
     ) {
-        let Some(manifest) = self.manifest() else {
+        let (Some(manifest), Some(open)) = (self.manifest(), self.machine.ledger().step()) else {
             return;
         };
+        let (at, step) = (open.at, open.step.clone());
         self.stop = StopHandle::default();
         let (site, stop) = (self.site.clone(), self.stop.clone());
         let working = blocking(move || job(&site, &manifest, &stop));
         ctx.spawn(working.into_actor(self).map(move |done, actor, ctx| {
             actor.show_rest();
+            let done = done.unwrap_or_else(|error| {
+                let reason = PauseReason::Storage;
+                let detail = error.to_string();
+                Err(Refusal { reason, detail })
+            });
             let input = match done {
-                Ok(Ok(value)) => end(value),
-                Ok(Err(Refusal { reason, detail })) => Input::Trouble { reason, detail },
-                Err(error) => Input::Trouble {
-                    reason: PauseReason::Storage,
-                    detail: error.to_string(),
-                },
+                Ok(value) => end(value),
+                Err(refusal) => Input::StepRefused { at, step, refusal },
             };
             actor.advance(input, ctx);
         }));

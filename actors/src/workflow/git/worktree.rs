@@ -29,7 +29,8 @@ pub(super) fn ensure(session: &Session, order: &WorktreeOrder<'_>) -> Result<Wor
             order.start.to_owned()
         }
     };
-    let is_there = fs::symlink_metadata(order.folder).is_ok();
+    let is_there =
+        fs::symlink_metadata(order.folder).is_ok() && !removed_unfinished(session, order.folder)?;
     let folder = if is_there {
         real(order.folder)?
     } else {
@@ -56,7 +57,7 @@ pub(super) fn fresh(
     folder: &Path,
     copy: &[String],
 ) -> Result<Worktree, GitError> {
-    if fs::symlink_metadata(folder).is_ok() {
+    if fs::symlink_metadata(folder).is_ok() && !removed_unfinished(session, folder)? {
         let folder = real(folder)?;
         // Only what is a worktree of this repository is removed.
         git_folder(session, &folder)?;
@@ -73,6 +74,29 @@ pub(super) fn fresh(
     };
     fill(session, &tree, commit)?;
     Ok(tree)
+}
+
+/// Removes a folder in which a crash of git left nothing but a file `.git` that does not lead to the repository and back,
+/// or not even that. True if there was one.
+fn removed_unfinished(session: &Session, folder: &Path) -> Result<bool, GitError> {
+    let looking = |error| GitError::failed(format!("looking at {}", folder.display()), &error);
+    let is_real = fs::symlink_metadata(folder).is_ok_and(|found| found.is_dir());
+    if !is_real || git_folder(session, &real(folder)?).is_ok() {
+        return Ok(false);
+    }
+    for entry in fs::read_dir(folder).map_err(looking)? {
+        let entry = entry.map_err(looking)?;
+        let is_file = entry.file_type().map_err(looking)?.is_file();
+        if entry.file_name() != ".git" || !is_file {
+            return Ok(false);
+        }
+    }
+    let link = folder.join(".git");
+    if fs::symlink_metadata(&link).is_ok() {
+        fs::remove_file(&link).map_err(looking)?;
+    }
+    fs::remove_dir(folder).map_err(looking)?;
+    Ok(true)
 }
 
 /// Adds an empty worktree; its folder without links.

@@ -163,6 +163,16 @@ impl WorkflowMachine {
         }
     }
 
+    /// Ends a step that could not be carried out, and pauses. It is repeated after a resume.
+    pub(super) fn not_carried_out(&mut self, at: Place, step: Step, refusal: Refusal) {
+        if !self.is_open(at, &step) {
+            return;
+        }
+        let outcome = StepOutcome::Interrupted;
+        self.end_step(at, step, outcome, &refusal.detail, Spent::default());
+        self.refused(refusal);
+    }
+
     fn step_refused(&mut self, at: Place, step: Step, refusal: Refusal) {
         self.end_step(
             at,

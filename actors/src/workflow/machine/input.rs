@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::ids::RunId;
 use crate::workflow::facts::{Candidate, CommandRun, Grants, Head, Place, Sandbox, Spent};
 use crate::workflow::manifest::Manifest;
-use crate::workflow::state::{PauseReason, PauseWhen};
+use crate::workflow::state::{PauseReason, PauseWhen, Step};
 
 /// The inputs of a workflow.
 #[derive(Debug, Clone, PartialEq)]
@@ -98,6 +98,15 @@ pub enum Input {
     Time {
         /// True if one more workflow may work.
         has_room: bool,
+    },
+    /// The step that was open could not be carried out.
+    StepRefused {
+        /// The place of the step.
+        at: Place,
+        /// The step.
+        step: Step,
+        /// The reason.
+        refusal: Refusal,
     },
     /// Something outside makes work impossible: the provider, the disk.
     Trouble {

@@ -143,6 +143,7 @@ impl WorkflowMachine {
             Input::RestoreEnded { at, ended } => self.git_ended(at, Step::Restore, ended),
             Input::ProviderDown { at, ended, detail } => self.provider_down(at, &ended, detail),
             Input::Time { has_room } => self.time(has_room),
+            Input::StepRefused { at, step, refusal } => self.not_carried_out(at, step, refusal),
             Input::Trouble { reason, detail } => self.wish_now(reason, detail),
             Input::BudgetTick {
                 at,

@@ -44,6 +44,18 @@ fn limited(content: &str, limit: u64) -> SubmitPrompt {
     }
 }
 
+/// A run with a limit of a dollar that is about to ask for a summary.
+fn summarizing() -> Talk {
+    let mut talk = talk();
+    talk.prompt(&long("p1", 3000));
+    talk.described(None);
+    talk.say(&long("r1", 1500));
+    talk.try_prompt(limited(&long("p2", 1000), 1_000_000))
+        .unwrap();
+    assert_eq!(talk.described(Some(10_000)).last().unwrap(), "summarize");
+    talk
+}
+
 /// Reserves for the call under way; the records, or the error.
 fn reserve(talk: &mut Talk, model: &str, input: u64, output: u32) -> Result<Vec<String>, String> {
     let order = ReserveSpending {
@@ -202,13 +214,7 @@ fn a_crash_leaves_the_limit_and_what_was_reserved() {
 /// Spec: [BUDGET-08]
 #[test]
 fn requests_for_a_summary_are_reserved_until_the_summary_is_on_record() {
-    let mut talk = talk();
-    talk.prompt(&long("p1", 3000));
-    talk.described(None);
-    talk.say(&long("r1", 1500));
-    talk.try_prompt(limited(&long("p2", 1000), 1_000_000))
-        .unwrap();
-    assert_eq!(talk.described(Some(10_000)).last().unwrap(), "summarize");
+    let mut talk = summarizing();
     let mut reserved = 0;
     let ended = loop {
         reserve(&mut talk, "m", 1_000, 2_000).unwrap();
@@ -227,13 +233,7 @@ fn requests_for_a_summary_are_reserved_until_the_summary_is_on_record() {
 /// Spec: [BUDGET-08]
 #[test]
 fn a_summary_that_failed_releases_the_requests_that_were_answered() {
-    let mut talk = talk();
-    talk.prompt(&long("p1", 3000));
-    talk.described(None);
-    talk.say(&long("r1", 1500));
-    talk.try_prompt(limited(&long("p2", 1000), 1_000_000))
-        .unwrap();
-    talk.described(Some(10_000));
+    let mut talk = summarizing();
     reserve(&mut talk, "m", 1_000, 2_000).unwrap();
     // An empty summary is none.
     let failed = talk.piece(" ");

@@ -54,6 +54,26 @@ fn a_folder_with_something_else_is_left_alone() {
     assert_eq!(read(&folder, "theirs"), "text");
 }
 
+/// Spec: [FLOW-716]
+#[test]
+fn a_worktree_that_a_crash_left_unfinished_is_made_again() {
+    for link in [None, Some("gitdir: /nowhere\n"), Some("")] {
+        let place = Place::new();
+        for folder in [place.beside("trees/w1"), place.beside("fresh")] {
+            fs::create_dir_all(&folder).unwrap();
+            if let Some(link) = link {
+                fs::write(folder.join(".git"), link).unwrap();
+            }
+        }
+        assert_eq!(read(&place.tree().root, "src/a.py"), "a = 1\n");
+        let fresh = place
+            .git
+            .fresh(&place.base, &place.beside("fresh"), &[])
+            .unwrap();
+        assert_eq!(read(&fresh.root, "src/a.py"), "a = 1\n");
+    }
+}
+
 /// Spec: [FLOW-61]
 #[test]
 fn case_35_in_place_needs_a_clean_tree_on_a_branch_and_touches_nothing_else() {
