@@ -15,8 +15,10 @@ use super::raw::Raw;
 pub(super) const DEFAULT: &str = concat!(
     // Keys and passwords.
     "~/.ssh,~/.gnupg,~/.pki,~/.netrc,~/.authinfo,~/.authinfo.gpg,~/.password-store,~/.vault-token,",
-    "~/.config/sops/age,~/.config/op,~/.config/Bitwarden CLI,~/.local/share/keyrings,",
-    "~/.local/share/kwalletd,",
+    "~/.vault_pass,~/.age,~/.config/age,~/.config/sops/age,~/.config/op,~/.config/Bitwarden CLI,",
+    "~/.config/keybase,~/.config/Yubico,~/.local/share/keyrings,~/.local/share/kwalletd,",
+    "~/.kde/share/apps/kwallet,~/.step/secrets,~/.tsh,~/.acme.sh/account.conf,~/.android/adbkey,",
+    "~/.appstoreconnect,",
     // git, and where repositories are.
     "~/.git-credentials,~/.config/git/credentials,~/.config/gh,~/.config/hub,~/.config/glab-cli,",
     "~/.config/tea,",
@@ -25,7 +27,11 @@ pub(super) const DEFAULT: &str = concat!(
     "~/.config/scw,~/.config/linode-cli,~/.config/rclone,~/.fly/config.yml,~/.databrickscfg,",
     "~/.snowflake/connections.toml,~/.snowsql/config,~/.terraform.d/credentials.tfrc.json,",
     "~/.pulumi/credentials.json,~/.config/netlify/config.json,~/.config/.wrangler/config,",
-    "~/.local/share/com.vercel.cli/auth.json,",
+    "~/.wrangler/config,~/.cloudflared,~/.local/share/com.vercel.cli/auth.json,",
+    "~/.config/vercel/auth.json,~/.config/railway,~/.railway/config.json,~/.supabase/access-token,",
+    "~/.config/heroku,~/.config/stripe,~/.config/ngrok,~/.ngrok2,~/.config/configstore,",
+    "~/.expo/state.json,~/.aliyun,~/.tccli,~/.bluemix/config.json,~/.mc/config.json,~/.databricks,",
+    "~/.sentryclirc,~/.terraformrc,~/.config/cachix,~/.config/attic,",
     // Clusters and containers.
     "~/.kube,~/.docker/config.json,~/.config/containers/auth.json,",
     "~/.config/helm/registry/config.json,~/.config/argocd,~/.talos/config,",
@@ -34,17 +40,22 @@ pub(super) const DEFAULT: &str = concat!(
     "~/.cargo/credentials,~/.cargo/credentials.toml,~/.gem/credentials,",
     "~/.local/share/gem/credentials,~/.m2/settings.xml,~/.m2/settings-security.xml,",
     "~/.gradle/gradle.properties,~/.ivy2/.credentials,~/.sbt/.credentials,~/.composer/auth.json,",
-    "~/.config/composer/auth.json,~/.hex/hex.config,",
+    "~/.config/composer/auth.json,~/.hex/hex.config,~/.sbt/1.0/credentials.sbt,~/.subversion/auth,",
     // Databases.
-    "~/.pgpass,~/.my.cnf,~/.mylogin.cnf,",
+    "~/.pgpass,~/.my.cnf,~/.mylogin.cnf,~/.dbt/profiles.yml,",
+    // Wallets.
+    "~/.electrum,~/.bitcoin,~/.ethereum/keystore,~/.config/solana/id.json,~/.near-credentials,",
+    "~/.foundry/keystores,",
     // Models, data sets and agents.
     "~/.huggingface/token,~/.cache/huggingface/token,~/.cache/huggingface/stored_tokens,~/.kaggle,",
     "~/.claude/.credentials.json,~/.claude.json,~/.codex/auth.json,~/.gemini/oauth_creds.json,",
     "~/.qwen/oauth_creds.json,~/.config/github-copilot,~/.config/cursor/auth.json,",
     "~/.config/goose/secrets.yaml,~/.config/io.datasette.llm/keys.json,",
     "~/.local/share/opencode/auth.json,~/.local/share/amp/secrets.json,~/.pi/agent/auth.json,",
-    // Browsers and mail.
-    "~/.mozilla,~/.config/mozilla,~/.librewolf,~/.thunderbird,~/.config/google-chrome,",
+    "~/.openai,~/.config/openai,~/.anthropic,~/.config/anthropic,~/.codeium/config.json,",
+    // Browsers, mail and messages.
+    "~/.fetchmailrc,~/.msmtprc,~/.config/msmtp,~/.mbsyncrc,~/.offlineimaprc,~/.config/Signal,",
+    "~/.config/Slack,~/.config/discord,~/.mozilla,~/.config/mozilla,~/.librewolf,~/.thunderbird,~/.config/google-chrome,",
     "~/.config/google-chrome-beta,~/.config/google-chrome-unstable,~/.config/chromium,",
     "~/.config/BraveSoftware,~/.config/microsoft-edge,~/.config/vivaldi,~/.config/opera,",
     "~/snap/firefox/common/.mozilla,~/snap/chromium/common/chromium,",
@@ -53,7 +64,9 @@ pub(super) const DEFAULT: &str = concat!(
     // What was typed into shells and consoles.
     "~/.bash_history,~/.zsh_history,~/.zhistory,~/.histfile,~/.sh_history,",
     "~/.local/share/fish/fish_history,~/.local/share/atuin,~/.python_history,",
-    "~/.node_repl_history,~/.psql_history,~/.mysql_history,~/.sqlite_history,~/.rediscli_history",
+    "~/.node_repl_history,~/.psql_history,~/.mysql_history,~/.sqlite_history,~/.rediscli_history,",
+    "~/.irb_history,~/.gdb_history,~/.history,~/.local/share/zsh/history,~/.local/share/pry,",
+    "~/.local/state/bash/history,~/.config/nushell/history.txt,~/.lesshst,~/.viminfo",
 );
 
 /// Paths with commas between; `~` is the home folder. Those below it are left out where there is none.
@@ -128,6 +141,11 @@ mod tests {
             "~/.oci/config",
             "~/.databrickscfg",
             "~/.local/share/atuin/key",
+            "~/.config/ngrok/ngrok.yml",
+            "~/.bitcoin/wallet.dat",
+            "~/.cloudflared/cert.pem",
+            "~/.config/Signal/config.json",
+            "~/.viminfo",
         ] {
             assert!(is_closed(path), "{path}");
         }

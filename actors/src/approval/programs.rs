@@ -69,8 +69,8 @@ const CHANGING: &[&str] = &[
 ];
 
 /// The shells.
-const SHELLS: &str = "ash bash busybox csh dash elvish fish ksh mksh nu oksh posh pwsh rbash \
-                       rksh sh tcsh toybox xonsh yash zsh";
+const SHELLS: &str = "ash bash busybox csh dash elvish fish ksh mksh nu nushell oksh osh posh \
+                       powershell pwsh rbash rksh scsh sh tcsh toybox xonsh yash ysh zsh";
 
 /// Files that are the input of the program that opens them.
 const INPUTS: &[&str] = &["/dev/fd/0", "/dev/stdin", "/proc/self/fd/0"];
@@ -83,35 +83,52 @@ const RUNNERS: &[(&str, &str)] = &[
     ("is a shell", SHELLS),
     (
         "runs the command behind it",
-        "abduco apptainer at autossh batch bwrap caffeinate capsh cgexec chpst chronic chroot \
-         chrt concurrently cpulimit crontab cross-env cross-env-shell daemonize dbus-launch \
-         dbus-run-session direnv doas dotenv dotenvx dtach dumb-init eatmydata entr env \
-         env-cmd envdir fakeroot faketime firejail flock gdb gosu hyperfine ionice ld.so lldb \
-         logsave ltrace machinectl mpirun nice nodemon nohup nsenter numactl parallel perf \
-         pkexec prlimit proot proxychains pssh rlwrap rr run-parts runcon runuser screen \
-         script sem setarch setlock setpriv setsid setuidgid sg singularity softlimit \
-         ssh-agent sshpass start-stop-daemon stdbuf strace su su-exec sudo systemd-cat \
-         systemd-inhibit systemd-nspawn systemd-run taskset timeout tini tmux torsocks tsocks \
-         unbuffer unshare valgrind watch watchexec wine xargs xvfb-run",
+        "abduco apptainer arch asciinema at autoexpect autossh aws-vault batch berglas box64 \
+         box86 bwrap caffeinate capsh cargo-watch catchsegv cgexec chamber checkinstall chpst \
+         chronic chroot chrt concurrently cpulimit crontab cross-env cross-env-shell crun \
+         daemonize dbus-launch dbus-run-session direnv doas dotenv dotenvx dtach dtruss \
+         dumb-init eatmydata entr env env-cmd envchain envconsul envdir fakeroot faketime \
+         firejail flock foreman gdb genv gnice gnohup gosu gstdbuf gtimeout gxargs heaptrack \
+         honcho hyperfine i386 ifne ionice ktrace ld.so lima linux32 linux64 lldb logsave \
+         ltrace machinectl mpirun newgrp nice nodemon nohup npm-run-all nsenter numactl \
+         onchange overmind parallel pee perf pkexec prlimit proot proton proxychains pssh \
+         qemu-aarch64 qemu-x86_64 rlwrap rosetta rr run-p run-parts run-s runc runcon runuser \
+         s6-envdir s6-setuidgid screen script sem setarch setlock setpriv setsid setuidgid sg \
+         singularity softlimit ssh-agent sshpass start-server-and-test start-stop-daemon stdbuf \
+         steam-run strace su su-exec sudo summon systemd-cat systemd-inhibit systemd-nspawn \
+         systemd-run taskset teller timeout tini tmux torsocks tsocks uftrace unbuffer unshare \
+         valgrind vipe watch watchexec wine wine64 with-contenv xargs xcrun xvfb-run",
     ),
     (
         "runs code that is among its arguments",
-        "awk bb bun clj clojure deno duckdb ed elixir emacs emacsclient erl ex expect gawk \
-         ghci gnuplot groovy guile gvim iex ipython irb java jshell julia kotlin lua luajit m4 \
-         mariadb mawk mix mongosh mono mysql nawk node nodejs nvim octave osascript perl php \
-         psql pypy python R racket rake Rscript ruby runghc runhaskell sbcl scala sed sqlite \
-         sqlite3 swipl tclsh ts-node tsx rview rvim vi view vim \
-         vimdiff wish",
+        "abcl amm awk babel-node bb blender bpftrace bpython bun ccl chez chezscheme \
+         chicken-csi clisp clj clojure coconut coffee coqtop csi dc deno dotnet-script duckdb \
+         ecl ed electron elixir emacs emacsclient erl es ex expect factor fennel forth freecad \
+         frida fsharpi gawk gcl gforth ghci gimp gnuplot gosh gp graalpy groovy groovysh gs gst \
+         guile gvim hush hy iex io ion ipdb ipython irb janet java jbang jruby jshell julia \
+         jython kotlin kscript lftp litecli lr lua luajit m4 mariadb matlab mawk maxima \
+         mit-scheme mix mojo mongosh mono murex mycli mysql nashorn nawk nbb newlisp node \
+         nodejs nvim ocaml octave octave-cli osascript papermill pdb perl pforth pgcli php \
+         picolisp pike pony psql ptpython pudb pypy python R r2 racket radare2 rake rc rebol \
+         rhino rizin Rscript ruby runghc runhaskell rust-script rview rvim sage sash sbcl sbt \
+         scala scala-cli scheme scheme48 scilab scriptreplay sed smalltalk soffice sqlite \
+         sqlite3 sqlmap sqlplus stap swipl tcc tclsh truffleruby ts-node tsx uiua usql utop vi \
+         view vim vimdiff vite-node wish wolframscript zx",
     ),
     (
         "has an option that names a program to run",
-        "ansible ansible-console ansible-playbook apt apt-get bmake bsdtar cmake cpack ctags \
-         ctest fd fdfind find gmake gradle gtar just less make man more mvn ninja nox pandoc \
-         rg rsync socat sort split tar task tcpdump tox wget zip",
+        "aclocal acme.sh alien ansible ansible-console ansible-playbook ant apt apt-get aria2c \
+         asy autoreconf bmake bsdtar bzr certbot cmake cpack ctags ctest darcs debuild dpkg \
+         dpkg-buildpackage duplicity fab fd fdfind find fossil fpm gfind gmake gradle gsed \
+         gsort gsplit gtar helm just kustomize latexmk less lualatex luatex mail mailx make \
+         makepkg man metapost mitmdump mitmproxy mitmweb more mpv mutt mvn nc ncat netcat ninja \
+         nmap nox pacman pandoc pdflatex pdftex rclone restic rg rpm rpmbuild rsync samu scons \
+         sendmail sl socat sort split svn tar task tcpdump tex tox tshark wget xelatex xetex \
+         zip",
     ),
     (
         "runs commands on another machine, or as it connects",
-        "mosh rsh scp sftp ssh telnet",
+        "mosh psexec rexec rsh scp sftp ssh telnet",
     ),
     (
         "fetches a program and runs it",
@@ -127,16 +144,24 @@ const RUNNERS: &[(&str, &str)] = &[
 const COMMANDS: &[(&str, &str)] = &[
     ("asdf", "exec"),
     ("bazel", "run"),
+    ("brew", "irb ruby sh"),
     ("buildah", "run bud build"),
     ("bundle", "exec"),
     ("cabal", "exec repl run"),
+    ("colima limactl multipass", "exec shell ssh"),
     ("composer", "exec run-script run"),
     ("conda", "run"),
+    ("corepack", "npm npx pnpm pnpx yarn yarnpkg"),
     ("coverage", "run"),
+    ("crystal dart flutter gleam odin v", "eval play run"),
+    ("django-admin manage.py", "dbshell shell"),
     ("docker", "build buildx compose container exec run"),
     ("docker-compose", "exec run"),
+    ("doppler infisical railway", "run shell"),
     ("dotnet", "exec run script tool"),
     ("dune", "exec utop"),
+    ("flatpak snap", "run"),
+    ("fly flyctl heroku", "console run ssh"),
     ("fnm", "exec"),
     ("gh", "alias codespace cs extension"),
     (
@@ -146,16 +171,25 @@ const COMMANDS: &[(&str, &str)] = &[
          send-pack submodule svn",
     ),
     ("go", "generate run tool vet"),
+    ("guix", "environment repl shell time-machine"),
     ("hatch", "run shell"),
     ("hg", "bisect clone pull push"),
+    ("incus lxc nomad", "alloc exec"),
     ("ip", "net netn netns v vr vrf"),
+    ("jupyter", "console execute run"),
     ("kubectl", "debug exec run"),
+    ("lake", "env exe"),
     ("lerna", "exec"),
     ("mamba", "run"),
     ("micromamba", "run"),
     ("mise", "exec x"),
+    ("n nvm", "exec run"),
+    ("nerdctl", "build compose exec run"),
+    ("nim", "e r"),
     ("nix", "develop run shell"),
     ("npm", "exec explore init x"),
+    ("nx", "exec"),
+    ("op", "plugin run"),
     ("opam", "exec"),
     ("pdm", "run"),
     ("pipenv", "run"),
@@ -163,17 +197,26 @@ const COMMANDS: &[(&str, &str)] = &[
     ("pnpm", "create dlx exec x"),
     ("podman", "build container exec run"),
     ("poetry", "run"),
+    ("puppet", "apply"),
     ("pyenv", "exec"),
+    ("rails", "c console db dbconsole r runner"),
     ("rbenv", "exec"),
+    ("rebar3", "shell"),
     ("rustup", "run"),
     ("rye", "run"),
+    ("sops", "edit exec-env exec-file"),
     (
         "stack",
         "eval exec ghc ghci repl run runghc runhaskell script",
     ),
+    ("swift", "repl run"),
     ("uv", "run tool x"),
+    ("vagrant", "ssh winrm"),
     ("volta", "run"),
+    ("xmake", "l lua"),
     ("yarn", "create dlx exec node run"),
+    ("zellij", "action edit run"),
+    ("zig", "run"),
 ];
 
 /// Options that write a file anywhere, name a program to run or say where one is looked for, of programs

@@ -5,6 +5,18 @@ use harness_protocol::RuleAction;
 use super::*;
 use crate::approval::Rule;
 
+/// Spec: [APPR-24]
+#[test]
+fn a_program_that_runs_its_arguments_is_known_whatever_it_is_for() {
+    let names = "osh newgrp linux64 qemu-x86_64 aws-vault op sops doppler gtimeout gsed \
+                 s6-setuidgid zx ocaml scala-cli octave-cli sage dc lftp ncat rpm latexmk helm \
+                 flatpak snap swift zig nx nvm django-admin corepack";
+    for program in names.split_ascii_whitespace() {
+        let rule = format!("bash({program} *)");
+        assert!(Rule::made(&rule, RuleAction::Allow).is_err(), "{rule}");
+    }
+}
+
 /// Spec: [APPR-481]
 #[test]
 fn a_program_that_runs_its_arguments_is_known_by_the_names_of_all_its_builds() {
