@@ -11,7 +11,7 @@ After each command the operator's git looks, commits, continues a rebase and upd
 marker program. Before, honest work of the same kinds is done by commands, and `git status` is clean after it.
 
 Spec: [BASH-07] [BASH-206] [BASH-207] [BASH-208] [BASH-570] [BASH-571] [BASH-572] [BASH-573] [BASH-574] [BASH-575]
-Spec: [BASH-580] [BASH-581] [BASH-586]
+Spec: [BASH-580] [BASH-581] [BASH-586] [BASH-620]
 """
 
 import os
@@ -236,6 +236,31 @@ MORE = [
     ("relative", hook(f"{TOP}/hooks/reference-transaction")),
     ("relative", repository("e", f"printf \"$PWD/e/r/.git\" >{GIT}/commondir; rm -f {GIT}/gitdir")),
 ]
+# Ways through the copies of configurations that a command may change.
+SEEN = f"$(readlink {GIT}/config || echo {GIT}/config)"
+WAYS += [
+    ("plain", f"cp {GIT}/config c; printf '[core]\nfsmonitor = {RUN}\n' >>c; git status; mv -f c {SEEN}"),
+    ("plain", f"cp {GIT}/config c; printf '[core]\nfsmonitor = {RUN}\n' >>c; git status; ln -sf $PWD/c {SEEN}"),
+    ("plain", f"{hook('h')}; git config user.name b; git config core.fsmonitor $PWD/h"),
+    ("plain", f"git config extensions.worktreeConfig true; git config --worktree core.fsmonitor '{RUN}'"),
+    ("plain", f"git config --worktree core.sparseCheckout false; printf '[core]\nfsmonitor = {RUN}\n' >{GIT}/config.worktree"),
+    ("plain", f"git config --file {SEEN} core.fsmonitor '{RUN}'"),
+    ("plain", repository("e", "git config core.worktree $PWD/e/r")),
+    ("plain", repository("e", f"git -C e/r config uploadpack.packObjectsHook '{RUN}'; git config remote.o.url $PWD/e/r; "
+                              "git config remote.o.fetch '+refs/heads/*:refs/remotes/o/*'")),
+    ("plain", repository("e", "git config extensions.partialClone o; git config remote.o.promisor true; "
+                              f"git config remote.o.url $PWD/e/r; git -C e/r config uploadpack.packObjectsHook '{RUN}'")),
+    ("plain", f"git config remote.o.url 'ssh://-oProxyCommand={RUN}/x'"),
+    ("plain", f"git config url.ext::x.insteadOf y; git config remote.o.url 'ext::sh -c \'{RUN}\''"),
+    ("plain", f"printf '[co\\\nre]\nfsmonitor = {RUN}\n' >>{SEEN}; git status"),
+    ("plain", f"printf '[core] fsmonitor = {RUN}\n' >>{SEEN}; git status"),
+    ("plain", f"printf '\357\273\277[core]\r\nfsmonitor = {RUN}\r\n' >{SEEN}; git status"),
+    ("submodule", f"git -C sub config core.worktree $PWD; git -C sub config core.fsmonitor '{RUN}'"),
+    ("submodule", f"git submodule deinit -f sub; git config submodule.sub.url 'ext::sh -c \'{RUN}\''"),
+    ("submodule", f"git submodule init; git config submodule.sub.update '!{RUN}'"),
+    ("worktree", f"git config core.sshCommand '{RUN}'; git config remote.o.url ssh://x/y"),
+    ("worktree", f"git config extensions.worktreeConfig true; git config --worktree core.fsmonitor '{RUN}'"),
+]
 # Ways that only a reader of git's sources finds: crafted indexes, pointers, states of a rebase, names that are taken.
 HEAD = "H=$(git -C e/r rev-parse HEAD); "
 ADD = "git update-index --add --cacheinfo 160000,$H,"
@@ -373,17 +398,22 @@ WORK = ("echo 3 >f && git commit -qam three && git switch -q -c side HEAD~1 && e
 # A branch without a protected file would need to remove it.
 AHEAD = WORK.replace(" HEAD~1 && echo 4", " && echo 4").replace("git cherry-pick HEAD~1 || git cherry-pick --skip", "true")
 AHEAD = AHEAD.replace("git rebase -q --root 2>&1", "git rebase -q HEAD~1 2>&1")
+# Work that changes git's configuration.
+CONFIGURED = ("git branch b && git branch -m b c && git config branch.c.description x && git branch -q -D c && "
+              "git remote add two . && git fetch -q two && git remote rename two three && git remote remove three && "
+              "git config pull.rebase true && git sparse-checkout set f && git sparse-checkout disable")
 HONEST = {
-    "plain": [WORK, "git worktree add -q wt -b wt && git worktree remove wt", "git init -q n && rm -rf n"],
-    "submodule": [AHEAD, "git -C sub commit -q --allow-empty -m x && git add sub && git commit -qm sub"],
-    "worktree": [WORK],
-    "relative": [WORK],
+    "plain": [WORK, CONFIGURED, "git worktree add -q wt -b wt && git worktree remove wt", "git init -q n && rm -rf n"],
+    "submodule": [AHEAD, CONFIGURED, "git submodule --quiet deinit -f sub && git submodule --quiet update --init",
+                  "git -C sub commit -q --allow-empty -m x && git add sub && git commit -qm sub"],
+    "worktree": [WORK, CONFIGURED],
+    "relative": [WORK, CONFIGURED],
     "cloned": [AHEAD, "git fetch -q"],
     "old": ["git -C nested submodule --quiet update --init --recursive"],
     "nested": [WORK, "git -C nested commit -q --allow-empty -m x"],
-    "separate": [WORK],
+    "separate": [WORK, CONFIGURED],
     "deep": [WORK],
-    "linked": [WORK],
+    "linked": [WORK, CONFIGURED],
     "layout": ["cd tree && echo 3 >f && git commit -qam three && git switch -q -c side", "git worktree add -q more -b more"],
     "hookspath": [AHEAD],
     "modulehooks": [AHEAD],
@@ -490,7 +520,8 @@ def honest(model, ground):
         work = ground.make(shape)
         results = model.bash(work, lines)
         status = shell("git status --porcelain", work, ground.environment).stdout
-        told = [result for result in results if "put aside" in result or "put back" in result]
+        told = [result for result in results
+                if any(words in result for words in ["put aside", "put back", "config file", "was not changed"])]
         if status or told:
             failures.append(f"honest work in {shape}: status {status!r}, {told}")
         print(f"honest work in {shape}: {len(lines)} commands, status {'clean' if not status else status!r}", flush=True)

@@ -107,6 +107,7 @@ mod tests {
             throw_away: Some(at("home")),
             network: false,
             overrides_owners: false,
+            copies: vec![],
         };
         let needs = |access| Some(Denial::Needs(access));
         let (protected, hidden) = (Some(Denial::Protected), Some(Denial::Hidden));

@@ -34,6 +34,7 @@ pub(crate) fn can_write(found: &Found, folder: &Path) -> io::Result<bool> {
         network: false,
         writable: Vec::new(),
         protected: Vec::new(),
+        copies: Vec::new(),
         closed: Arc::default(),
     };
     let mut policy = OwnLauncher::with_found(found.clone()).policy(&order);

@@ -41,7 +41,7 @@ const CLOSING: &str = r#"for at in /proc/self/fd/*; do at=${at##*/}; [ "$at" -gt
 pub(super) fn run() -> io::Result<()> {
     let lifeline = Lifeline::of_input()?;
     let (policy, _, descriptors) = lifeline.policy()?;
-    let world = SharedWorld::from_descriptors(descriptors, policy.temp.as_deref());
+    let world = SharedWorld::from_descriptors(descriptors, &policy);
     nix::unistd::setsid()?;
     prctl::set_child_subreaper(true)?;
     prctl::set_pdeathsig(on_end_of_warden(policy.containment.backend))?;

@@ -104,6 +104,7 @@ impl OwnLauncher {
             network,
             writable: repository,
             protected,
+            copies,
             closed,
         } = order.clone();
         let home = home();
@@ -144,6 +145,7 @@ impl OwnLauncher {
                 network,
                 writable,
                 overrides_owners,
+                copies,
             },
             temp: Some(temp),
             limits: self.limits,

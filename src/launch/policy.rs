@@ -1,7 +1,9 @@
 //! The limits of a command's reach and resources, as the service tells the stages that start it.
 
-use std::path::PathBuf;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
+use harness_actors::tool::FileCopy;
 use harness_protocol::Backend;
 use serde::{Deserialize, Serialize};
 
@@ -49,6 +51,9 @@ pub(crate) struct Containment {
     /// hold what is hidden or protected.
     #[serde(default)]
     pub(crate) overrides_owners: bool,
+    /// Files that are seen as links to their copies, which may be written.
+    #[serde(default)]
+    pub(crate) copies: Vec<FileCopy>,
 }
 
 impl Containment {
@@ -59,6 +64,13 @@ impl Containment {
             writable.any(|above| folder.starts_with(above))
         };
         !self.full && !self.visible.iter().all(is_written)
+    }
+
+    /// The folders that copies of files are in.
+    pub(crate) fn folders_of_copies(&self) -> Vec<PathBuf> {
+        let folders = self.copies.iter().filter_map(|file| file.copy.parent());
+        let folders: BTreeSet<&Path> = folders.collect();
+        folders.into_iter().map(Path::to_owned).collect()
     }
 
     /// True if the command is in the network of the service. A filter of system calls keeps one by `landlock` that
@@ -107,6 +119,7 @@ mod tests {
                 throw_away: None,
                 network,
                 overrides_owners: false,
+                copies: vec![],
             };
             let found = containment.shares_network();
             assert_eq!(found, shares, "{backend:?} {full} {network}");

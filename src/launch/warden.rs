@@ -27,7 +27,7 @@ const LOOKS_LATE: Duration = Duration::from_millis(320);
 pub(super) fn run() -> io::Result<()> {
     let lifeline = Lifeline::of_input()?;
     let (policy, line, descriptors) = lifeline.policy()?;
-    let world = SharedWorld::from_descriptors(descriptors, policy.temp.as_deref());
+    let world = SharedWorld::from_descriptors(descriptors, &policy);
     // What its parent leaves behind becomes this process's child.
     prctl::set_child_subreaper(true)?;
     super::contain::enter(&policy.containment, world.as_ref()).map_err(io::Error::other)?;

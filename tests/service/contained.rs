@@ -326,6 +326,100 @@ async fn s4_git_works_and_its_hooks_and_configuration_hold() {
     }
 }
 
+/// Spec: [BASH-620]
+#[tokio::test]
+async fn git_changes_its_configuration_as_long_as_it_runs_no_program_because_of_it() {
+    if !contains_commands() {
+        return;
+    }
+    let here = Changing::in_mode("sandbox").await;
+    let outside = |text: &str| {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", text]).current_dir(here.at(""));
+        let (code, out, err) = output(&mut shell);
+        assert_eq!(code, 0, "{text}: {out}{err}");
+        out
+    };
+    outside(
+        "git init -q -b main . && git config user.name a && git config user.email a@b && \
+         git commit -q --allow-empty -m one && git branch old && git branch feature && \
+         git init -q --bare origin.git && git remote add origin ./origin.git && \
+         git push -q origin main feature && git branch -q -D feature",
+    );
+    for (text, told) in [
+        (
+            "git remote add two ./origin.git",
+            "set remote.two.url, remote.two.fetch",
+        ),
+        ("git branch -m old older", ""),
+        (
+            "git switch -q -c feature --track origin/feature",
+            "set branch.feature.remote",
+        ),
+        (
+            "git config --unset branch.feature.merge",
+            "unset branch.feature.merge",
+        ),
+        (
+            "git switch -q main && git branch -D feature",
+            "unset branch.feature.remote",
+        ),
+        (
+            "git push -q -u origin main",
+            "set branch.main.remote, branch.main.merge",
+        ),
+        (
+            "git remote remove two",
+            "unset remote.two.url, remote.two.fetch",
+        ),
+    ] {
+        let (result, is_error) = with(&here, "write", text).await;
+        assert!(!is_error && result.contains(told), "{text}: {result}");
+        assert!(!result.contains("onfig file"), "{text}: {result}");
+    }
+    let configured = outside("git config --local --list; ls .git");
+    for (line, is_there) in [
+        ("branch.main.remote=origin", true),
+        ("remote.two.url", false),
+        ("branch.feature", false),
+        ("config.lock", false),
+    ] {
+        assert_eq!(configured.contains(line), is_there, "{line}: {configured}");
+    }
+    let config = here.read(".git/config");
+    for (text, reason) in [
+        (
+            "git config core.fsmonitor evil",
+            "core.fsmonitor names a program",
+        ),
+        (
+            "git config pull.rebase true; git config alias.st '!evil'",
+            "alias.st names a program",
+        ),
+        ("git config a.b c", "a.b is no setting"),
+        (
+            "git config core.worktree /",
+            "core.worktree names a folder outside",
+        ),
+    ] {
+        let (result, _) = with(&here, "write", text).await;
+        assert_eq!(here.read(".git/config"), config, "{text}: {result}");
+        if backend() == "namespaces" {
+            assert!(result.contains(reason), "{text}: {result}");
+        }
+    }
+    // A job's change is taken over at its end.
+    let input = json!({"command": "git config pull.ff only; sleep 1", "background": true});
+    let (result, is_error) = run(&here, input).await;
+    assert!(!is_error, "{result}");
+    let is_taken_over = || outside("git config --local --list").contains("pull.ff=only");
+    assert!(backend() != "namespaces" || !is_taken_over());
+    eventually("the change of the job is taken over", async || {
+        is_taken_over()
+    })
+    .await;
+}
+
 /// Spec: [BASH-07]
 #[tokio::test]
 async fn s4_a_linked_worktree_commits_and_a_new_repository_runs_nothing() {

@@ -115,8 +115,20 @@ pub struct LaunchOrder {
     /// Paths among those that may not be changed, whether they are there or not. A folder that is also among those that
     /// may be written only stays at its place.
     pub protected: Vec<PathBuf>,
+    /// Files among those that it sees as links to copies, which it may write. A launcher that cannot show them so shows
+    /// the files.
+    pub copies: Vec<FileCopy>,
     /// Paths that are out of its sight.
     pub closed: Arc<[PathBuf]>,
+}
+
+/// A file, and the copy that a command sees in its place. Both paths are absolute.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileCopy {
+    /// The file.
+    pub place: PathBuf,
+    /// Its copy, in a folder that the command may write.
+    pub copy: PathBuf,
 }
 
 /// The way to start a command.

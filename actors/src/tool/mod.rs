@@ -51,7 +51,7 @@ pub use error::ToolError;
 pub use extent::ExtentNote;
 pub use grep::Grep;
 pub use job_note::JobNote;
-pub use launch::{Contained, Denial, Launch, LaunchOrder, Launcher, Launching, Report};
+pub use launch::{Contained, Denial, FileCopy, Launch, LaunchOrder, Launcher, Launching, Report};
 pub use list_dir::ListDir;
 pub use live::LiveOutput;
 pub(crate) use live::Wrote;

@@ -96,6 +96,7 @@ mod tests {
                 throw_away: None,
                 network: false,
                 overrides_owners,
+                copies: vec![],
             };
             kept(&containment, is_root)
         };

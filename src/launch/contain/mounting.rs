@@ -24,6 +24,14 @@ pub(super) fn tree(path: &Path) -> Result<OwnedFd, ContainError> {
     open_tree(rustix::fs::CWD, path, flags).map_err(at_path("take the mount of", path))
 }
 
+/// A mount of the link at a path, which is nowhere yet.
+pub(super) fn link_tree(path: &Path) -> Result<OwnedFd, ContainError> {
+    let flags = OpenTreeFlags::OPEN_TREE_CLONE
+        | OpenTreeFlags::OPEN_TREE_CLOEXEC
+        | OpenTreeFlags::AT_SYMLINK_NOFOLLOW;
+    open_tree(rustix::fs::CWD, path, flags).map_err(at_path("take the mount of", path))
+}
+
 /// Looks a path up, with no link in it.
 pub(super) fn find(path: &Path) -> Result<OwnedFd, ContainError> {
     look_up(path).map_err(at_path("find", path))

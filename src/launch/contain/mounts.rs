@@ -16,7 +16,8 @@ use nix::sched::{CloneFlags, unshare};
 
 use super::error::{ContainError, at_path, system};
 use super::mounting::{
-    NOTHING, PLAIN, attach, find, folder_like, lay_layers, look_up, make_temporary, named,
+    NOTHING, PLAIN, attach, find, folder_like, lay_layers, link_tree, look_up, make_temporary,
+    named,
 };
 use super::places;
 use super::plan::{self, Cover, MountStep, SCRATCH};
@@ -114,6 +115,7 @@ impl Builder {
                 Some(held) => bind(held, path),
                 None => Err(at_path("restore", path)(Errno::ENOENT)),
             },
+            MountStep::Link { place, target } => self.link(place, target),
             MountStep::Processes { read_only } => show_processes(*read_only),
             MountStep::Release => umount2(SCRATCH, MntFlags::MNT_DETACH)
                 .map_err(system("take the scratch folder away")),
@@ -167,6 +169,15 @@ impl Builder {
             Cover::File | Cover::Folder { .. } | Cover::Devices { .. } => read_only(path, PLAIN),
             Cover::Temporary { .. } => Ok(()),
         }
+    }
+
+    /// Lays a link over a file, which stays read-only where the kernel does not let links be mounted.
+    fn link(&mut self, place: &Path, target: &Path) -> Result<(), ContainError> {
+        self.covers += 1;
+        let made = scratch(&self.covers.to_string());
+        symlink(target, &made).map_err(at_path("make the link over", place))?;
+        let laid = link_tree(&made).and_then(|tree| attach(&tree, &find(place)?, place));
+        laid.or(Ok(()))
     }
 
     /// Mounts what `made`, the folder of devices, has places for.

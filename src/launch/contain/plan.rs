@@ -38,6 +38,8 @@ pub(super) enum MountStep {
     Cover(PathBuf, Cover),
     /// Puts what was remembered at its path again.
     Restore(PathBuf),
+    /// Lays a link to another file over a file.
+    Link { place: PathBuf, target: PathBuf },
     /// Lays a view of the command's own processes over the one of all.
     Processes { read_only: bool },
     /// Takes away what `Scratch` made.
@@ -93,7 +95,8 @@ pub(super) fn paths(containment: &Containment) -> impl Iterator<Item = &Path> {
     let fixed = TEMPORARY.into_iter().chain([RUN, SCRATCH, PROCESSES]);
     let named = named.into_iter().flatten();
     let named = named.chain(&containment.throw_away).map(PathBuf::as_path);
-    named.chain(fixed.map(Path::new))
+    let copied = containment.copies.iter().map(|file| file.place.as_path());
+    named.chain(copied).chain(fixed.map(Path::new))
 }
 
 /// All steps, in their order.
@@ -117,6 +120,7 @@ pub(super) fn steps(containment: &Containment, view: &View) -> Vec<MountStep> {
         steps.push(MountStep::Release);
     } else {
         steps.extend(protect(containment, view, &layers));
+        steps.extend(links(containment, view));
         steps.extend(last.into_iter().map(|(_, step)| step));
     }
     let read_only = !containment.full;
@@ -375,6 +379,18 @@ fn protect(
         .map(|path| MountStep::ReadOnly((*path).clone(), flags(path)));
     let inner = inner.map(|mount| MountStep::ReadOnly(mount.path.clone(), mount.flags));
     own_steps.chain(closed).chain(inner).collect()
+}
+
+/// The links over files that have copies. A file over which no link can be laid stays protected.
+fn links(containment: &Containment, view: &View) -> Vec<MountStep> {
+    let is_file = |path: &Path| view.kinds.get(path) == Some(&Kind::File);
+    let copies = containment.copies.iter();
+    let copies = copies.filter(|file| is_file(&file.place));
+    let steps = copies.map(|file| MountStep::Link {
+        place: file.place.clone(),
+        target: file.copy.clone(),
+    });
+    steps.collect()
 }
 
 #[cfg(test)]

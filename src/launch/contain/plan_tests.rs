@@ -1,4 +1,5 @@
 use super::*;
+use harness_actors::tool::FileCopy;
 use harness_protocol::Backend;
 
 use super::super::view::Mount;
@@ -14,6 +15,7 @@ fn containment() -> Containment {
         throw_away: None,
         network: false,
         overrides_owners: false,
+        copies: vec![],
     }
 }
 
@@ -137,6 +139,43 @@ fn the_workspace_stays_and_the_rest_is_closed_covered_or_thrown_away() {
             VIEW_OF_ITS_OWN,
         ]
     );
+}
+
+/// Spec: [BASH-620]
+#[test]
+fn a_file_with_a_copy_is_protected_and_seen_as_a_link() {
+    let file = |place: &str, copy: &str| FileCopy {
+        place: PathBuf::from(place),
+        copy: PathBuf::from(copy),
+    };
+    let containment = Containment {
+        writable: paths_of(&["/work", "/tmp/copies"]),
+        protected: paths_of(&["/work/.git/config.x"]),
+        copies: vec![
+            file("/work/.git/config.x", "/tmp/copies/0"),
+            // A folder has no copy.
+            file("/work/.git/hooks", "/tmp/copies/1"),
+        ],
+        ..containment()
+    };
+    let view = view(&containment, &[]);
+    let steps = steps(&containment, &view);
+    assert_eq!(
+        steps[steps.len() - 6..],
+        [
+            own("/work/.git"),
+            own("/work/.git/config.x"),
+            closed("/work/.git/config.x"),
+            MountStep::Link {
+                place: PathBuf::from("/work/.git/config.x"),
+                target: PathBuf::from("/tmp/copies/0"),
+            },
+            devices(),
+            VIEW_OF_ITS_OWN,
+        ]
+    );
+    let folders = containment.folders_of_copies();
+    assert_eq!(folders, paths_of(&["/tmp/copies"]));
 }
 
 /// Spec: [BOX-04]

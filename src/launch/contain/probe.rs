@@ -125,6 +125,7 @@ impl Ground {
             throw_away: self.home.clone(),
             network: false,
             overrides_owners: false,
+            copies: vec![],
         }
     }
 }

@@ -12,6 +12,7 @@ fn containment() -> Containment {
         throw_away: None,
         network: false,
         overrides_owners: false,
+        copies: vec![],
     }
 }
 

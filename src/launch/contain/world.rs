@@ -14,7 +14,7 @@ use nix::unistd::{chroot, fchdir};
 
 use super::error::{ContainError, at_path, system};
 use super::mounting::{NOTHING, PLAIN, find, tree};
-use crate::launch::policy::Containment;
+use crate::launch::policy::{Containment, Policy};
 
 /// The number of descriptors that a world is known by.
 pub(crate) const NUMBER: usize = 4;
@@ -73,6 +73,8 @@ pub(crate) struct SharedWorld {
     descriptors: [OwnedFd; NUMBER],
     /// The command's folder for temporary files.
     temp: Option<PathBuf>,
+    /// More folders of the command's own.
+    more: Vec<PathBuf>,
 }
 
 /// The mounts that a command takes from it, each of which is nowhere yet.
@@ -96,12 +98,13 @@ impl SharedMounts {
 }
 
 impl SharedWorld {
-    /// The world that descriptors are of, in their order; none if there are none. `temp` is the command's folder for
-    /// temporary files.
-    pub(crate) fn from_descriptors(descriptors: Vec<OwnedFd>, temp: Option<&Path>) -> Option<Self> {
-        let descriptors = descriptors.try_into().ok()?;
-        let temp = temp.map(Path::to_owned);
-        Some(Self { descriptors, temp })
+    /// The world that descriptors are of, in their order; none if there are none.
+    pub(crate) fn from_descriptors(descriptors: Vec<OwnedFd>, policy: &Policy) -> Option<Self> {
+        Some(Self {
+            descriptors: descriptors.try_into().ok()?,
+            temp: policy.temp.clone(),
+            more: policy.containment.folders_of_copies(),
+        })
     }
 
     pub(crate) fn descriptors(&self) -> &[OwnedFd] {
@@ -176,10 +179,12 @@ impl SharedWorld {
             return;
         }
         drop(fs::remove_dir_all(call_folder(temp)));
-        // Over this place it was laid.
-        for (path, folder) in TEMPORARY {
-            if let Ok(rest) = temp.strip_prefix(path) {
-                drop(fs::remove_dir(Path::new(folder).join(rest)));
+        // Over these places they were laid.
+        for own in std::iter::once(temp).chain(&self.more) {
+            for (path, folder) in TEMPORARY {
+                if let Ok(rest) = own.strip_prefix(path) {
+                    drop(fs::remove_dir(Path::new(folder).join(rest)));
+                }
             }
         }
     }
@@ -199,7 +204,10 @@ pub(super) fn namespace(name: &str) -> Result<OwnedFd, ContainError> {
 
 #[cfg(test)]
 mod tests {
+    use harness_protocol::Backend;
+
     use super::*;
+    use crate::launch::policy::Limits;
 
     /// Spec: [BOX-543]
     #[test]
@@ -218,6 +226,34 @@ mod tests {
         }
     }
 
+    /// Spec: [BOX-540]
+    #[test]
+    fn other_than_four_descriptors_are_no_world() {
+        let policy = Policy {
+            program: vec![],
+            environment: vec![],
+            folder: "/".into(),
+            containment: Containment {
+                backend: Backend::Namespaces,
+                full: false,
+                writable: vec![],
+                protected: vec![],
+                visible: vec![],
+                hidden: vec![],
+                throw_away: None,
+                network: false,
+                overrides_owners: false,
+                copies: vec![],
+            },
+            temp: None,
+            limits: Limits {
+                processes: 1,
+                memory: 1,
+            },
+        };
+        assert!(SharedWorld::from_descriptors(Vec::new(), &policy).is_none());
+    }
+
     /// Spec: [BOX-541]
     #[test]
     fn the_folder_of_a_command_has_the_name_of_the_one_whose_place_it_takes() {
@@ -225,11 +261,5 @@ mod tests {
             call_folder(Path::new("/a/b/harness-1")),
             Path::new("/calls/harness-1")
         );
-    }
-
-    /// Spec: [BOX-540]
-    #[test]
-    fn other_than_four_descriptors_are_no_world() {
-        assert!(SharedWorld::from_descriptors(Vec::new(), None).is_none());
     }
 }

@@ -17,7 +17,7 @@ use super::process::{self, Ended, GRACE, Lifeline};
 use super::result::{Ending, Finished, NextFolder};
 use super::running_commands::RunningCommand;
 use super::temp::TempFolder;
-use super::{Bash, EMPTIED, KnownPlaces, Ready, failed};
+use super::{Bash, EMPTIED, KnownPlaces, LaunchParts, Ready, failed};
 use crate::tool::{
     ApprovedContents, EffectError, LiveOutput, StartedJob, ToolContext, ToolOutcome,
 };
@@ -125,7 +125,11 @@ impl Bash {
         let before = writing.is_some().then(take);
         let places = before.as_ref().map(Inventory::content_places);
         let places = places.unwrap_or_default();
-        let (order, reach) = self.order(ready, &temp, closed, &places, false);
+        let LaunchParts {
+            order,
+            reach,
+            copies,
+        } = self.order(ready, &temp, closed, &places, false)?;
         // Clients see a call's output while it runs, and this one's ends now.
         let live = LiveOutput::default();
         let run = || {
@@ -140,6 +144,7 @@ impl Bash {
         };
         let known = KnownPlaces {
             reach: &reach,
+            copies: copies.as_ref(),
             places,
             before,
             writing,

@@ -93,7 +93,9 @@ fn note(place: &Path, denial: Denial) -> Option<String> {
         Denial::Needs(access) => {
             format!("{place} can be written only with access {}", access.name())
         }
-        Denial::Protected => format!("{place} is protected: commands do not change it"),
+        Denial::Protected => format!(
+            "{place} is protected: commands do not change it; edit and write ask an operator for a change"
+        ),
         Denial::Hidden => format!("{place} is hidden from commands"),
     })
 }
@@ -266,8 +268,13 @@ mod tests {
         let all = |_: &Path| Some(Denial::Protected);
         let told = notes(&many, &[&real], all);
         let at = |name: &str| real.join(name).display().to_string();
-        let expected = ["f2", "f3", "f4"]
-            .map(|name| format!("{} is protected: commands do not change it", at(name)));
+        let expected = ["f2", "f3", "f4"].map(|name| {
+            let ask = "edit and write ask an operator for a change";
+            format!(
+                "{} is protected: commands do not change it; {ask}",
+                at(name)
+            )
+        });
         assert_eq!(told, expected);
         let hidden = notes("cat: x: Permission denied", &[&real], |_| {
             Some(Denial::Hidden)

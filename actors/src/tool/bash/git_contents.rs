@@ -232,6 +232,7 @@ impl GitReader<'_> {
             network: false,
             writable: Vec::new(),
             protected: Vec::new(),
+            copies: Vec::new(),
             closed: Arc::clone(self.closed),
         };
         let lifeline = Lifeline::default();

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use harness_protocol::FileChange;
 
 use super::clone_origin::origin_refs;
+use super::config_change::ConfigChange;
 use super::git_aside::put_aside;
 use super::git_config::parse;
 use super::git_contents::{GitContents, GitReader};
@@ -66,6 +67,9 @@ struct GuardedPlace {
     relative: PathBuf,
     was: PlaceState,
     care: PlaceCare,
+    is_configuration: bool,
+    /// The folder above, if it is below the guarded one.
+    above: Option<EntryIdentity>,
 }
 
 /// The treatment of a change.
@@ -213,6 +217,7 @@ impl CommandGuard {
             relative,
             was,
             care,
+            ..
         } in &own.places
         {
             let is_restored = *care == PlaceCare::Restore && !self.nested.contains(relative);
@@ -290,6 +295,8 @@ impl CommandGuard {
         self.known_commits.end(begun, refs);
         let (mut own_notes, mut other_notes) = (GuardNotes::default(), GuardNotes::default());
         let none = GitContents::default();
+        let workspace = self.folders.first().map(|own| own.path.clone());
+        let workspace = workspace.unwrap_or_default();
         for (number, folder) in self.folders.iter().enumerate() {
             let (contents, notes) = match number {
                 0 => (&contents, &mut own_notes),
@@ -302,14 +309,13 @@ impl CommandGuard {
                         folder.name_unheld_change(place, notes);
                     }
                     PlaceCare::Restore if is_nested => folder.name_change(place, notes),
+                    PlaceCare::Restore if folder.keeps_configuration(place, &workspace, notes) => {}
                     PlaceCare::Restore => {
                         folder.restore(&place.relative, &place.was, contents, notes);
                     }
                 }
             }
         }
-        let workspace = self.folders.first().map(|own| own.path.clone());
-        let workspace = workspace.unwrap_or_default();
         let (mut notes, proposals) = own_notes.settle(&workspace, context);
         notes.extend(other_notes.settle(&workspace, None).0);
         if let Some(own) = self.folders.first().filter(|_| !self.had_git) {
@@ -400,6 +406,8 @@ impl GuardedFolder {
                         true => PlaceCare::Mounted(identity_at(&held, relative)),
                         false => PlaceCare::Restore,
                     },
+                    is_configuration: reach.configurations.contains(place),
+                    above: above_identity(&held, relative),
                 })
             });
             let places = places.collect();
@@ -431,6 +439,8 @@ impl GuardedFolder {
                     relative: place,
                     was: PlaceState::Absent,
                     care: PlaceCare::Restore,
+                    is_configuration: false,
+                    above: None,
                 });
             }
         }
@@ -487,6 +497,7 @@ impl GuardedFolder {
             relative,
             was,
             care,
+            ..
         } = place;
         let now = identity_at(&self.held, relative);
         if now.is_none() || *care == PlaceCare::Mounted(now) {
@@ -510,6 +521,43 @@ impl GuardedFolder {
                  you use it"
             )),
         }
+    }
+
+    /// True if a configuration was changed in such a way that git runs no other program. A note names the change.
+    fn keeps_configuration(
+        &self,
+        place: &GuardedPlace,
+        workspace: &Path,
+        notes: &mut GuardNotes,
+    ) -> bool {
+        let is = state_at(&self.held, &place.relative);
+        let was = match &place.was {
+            PlaceState::File { content, .. } => content.as_slice(),
+            PlaceState::Absent => &[],
+            PlaceState::Folder(_) | PlaceState::Link(_) | PlaceState::Unknown => return false,
+        };
+        let PlaceState::File {
+            content,
+            has_other_names: false,
+            ..
+        } = &is
+        else {
+            return false;
+        };
+        // In another repository it is another configuration.
+        let is_in_place = above_identity(&self.held, &place.relative) == place.above;
+        if !place.is_configuration || !is_in_place || is == place.was {
+            return false;
+        }
+        let path = self.path.join(&place.relative);
+        let git = path.parent().unwrap_or(&path);
+        let Ok(change) = ConfigChange::judged((was, content), git, workspace) else {
+            return false;
+        };
+        if let Some(note) = change.note(&path) {
+            notes.push(note);
+        }
+        true
     }
 
     fn restore(
@@ -735,6 +783,14 @@ fn identity_at(held: &HeldFolder, relative: &Path) -> Option<EntryIdentity> {
         Ok(HeldPlace::Entry(folder, name)) => folder.identity(&name).ok(),
         Ok(HeldPlace::Absent | HeldPlace::Blocked(..)) | Err(_) => None,
     }
+}
+
+/// The numbers of the folder above a place, if that is below the guarded folder.
+fn above_identity(held: &HeldFolder, relative: &Path) -> Option<EntryIdentity> {
+    let above = relative
+        .parent()
+        .filter(|above| !above.as_os_str().is_empty());
+    identity_at(held, above?)
 }
 
 /// The part of a path up to that name.

@@ -38,6 +38,7 @@ impl Ground {
         fs::write(at("out/config.toml"), "outside").unwrap();
         let reach = Reach {
             protected: PLACES.map(at).to_vec(),
+            configurations: [at("work/.git/config")].into(),
             ..Reach::default()
         };
         Self { home, reach }
@@ -219,7 +220,7 @@ fn operators_are_asked_about_text_and_the_rest_stays_aside() {
     fs::write(ground.at("work/.vscode/a"), "a").unwrap();
     fs::write(ground.at("work/.vscode/deep/b"), "b").unwrap();
     fs::write(ground.at("work/.cargo/config.toml"), "new").unwrap();
-    fs::write(ground.at("work/.git/config"), "[core]\n\tbare = no\n").unwrap();
+    fs::write(ground.at("work/.git/config"), "[core]\n\tpager = evil\n").unwrap();
     let (notes, proposals) = settle(guard);
     assert_eq!(notes.len(), 1, "{notes:?}");
     assert!(notes[0].contains(".git/config is protected and was put back"));

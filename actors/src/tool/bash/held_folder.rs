@@ -10,9 +10,9 @@ use std::path::{Component, Path};
 
 use nix::dir::Dir;
 use nix::errno::Errno;
-use nix::fcntl::{AtFlags, OFlag, open, openat, readlinkat};
+use nix::fcntl::{AtFlags, OFlag, open, openat, readlinkat, renameat};
 use nix::sys::stat::{FchmodatFlags, Mode, SFlag, fchmodat, fstat, fstatat, mkdirat};
-use nix::unistd::{AccessFlags, UnlinkatFlags, faccessat, symlinkat, unlinkat};
+use nix::unistd::{AccessFlags, Gid, Uid, UnlinkatFlags, faccessat, fchownat, symlinkat, unlinkat};
 
 /// Opens a folder without the right to list it; the kernel refuses a link in its place.
 #[cfg(target_os = "linux")]
@@ -196,6 +196,27 @@ impl HeldFolder {
         file.set_permissions(Permissions::from_mode(mode & 0o7777))
     }
 
+    /// Gives an entry the owner and the group of another one, if this user may do that.
+    pub(super) fn own_like(&self, name: &OsStr, other: &OsStr) -> io::Result<()> {
+        let wanted = fstatat(&self.0, other, AtFlags::AT_SYMLINK_NOFOLLOW)?;
+        let (owner, group) = (Uid::from_raw(wanted.st_uid), Gid::from_raw(wanted.st_gid));
+        match fchownat(
+            &self.0,
+            name,
+            Some(owner),
+            Some(group),
+            AtFlags::AT_SYMLINK_NOFOLLOW,
+        ) {
+            Err(Errno::EPERM) => Ok(()),
+            given => Ok(given?),
+        }
+    }
+
+    /// Puts an entry in the place of another one.
+    pub(super) fn replace(&self, name: &OsStr, old: &OsStr) -> io::Result<()> {
+        Ok(renameat(&self.0, name, &self.0, old)?)
+    }
+
     /// Makes a link that does not exist yet.
     pub(super) fn make_link(&self, name: &OsStr, target: &OsStr) -> io::Result<()> {
         Ok(symlinkat(target, &self.0, name)?)
@@ -331,7 +352,7 @@ fn rename_new(from: &OwnedFd, name: &OsStr, into: &OwnedFd, new: &OsStr) -> io::
 
 fn rename_if_absent(from: &OwnedFd, name: &OsStr, into: &OwnedFd, new: &OsStr) -> io::Result<()> {
     match fstatat(into, new, AtFlags::AT_SYMLINK_NOFOLLOW) {
-        Err(Errno::ENOENT) => Ok(nix::fcntl::renameat(from, name, into, new)?),
+        Err(Errno::ENOENT) => Ok(renameat(from, name, into, new)?),
         Ok(_) => Err(io::ErrorKind::AlreadyExists.into()),
         Err(errno) => Err(errno.into()),
     }

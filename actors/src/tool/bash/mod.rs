@@ -5,6 +5,8 @@ mod background;
 mod capture;
 mod characters;
 mod clone_origin;
+mod config_change;
+mod config_copies;
 mod configured_places;
 mod denied;
 mod environment;
@@ -54,6 +56,7 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use self::capture::Capture;
+use self::config_copies::ConfigCopies;
 use self::git_contents::GitReader;
 use self::guard::CommandGuard;
 use self::inventory::{ContentPlaces, Inventory};
@@ -254,12 +257,17 @@ impl Bash {
                 let places = places.unwrap_or_default();
                 let may_move = writing.as_ref().is_some_and(|writing| writing.may_move);
                 let closed = Arc::clone(&context.closed);
-                let (order, reach) = self.order(&ready, &temp, closed, &places, may_move);
+                let LaunchParts {
+                    order,
+                    reach,
+                    copies,
+                } = self.order(&ready, &temp, closed, &places, may_move)?;
                 let run = || process::run(&*self.launcher, &order, &line, &capture, &live);
                 let (ended, put_back, proposals) = match (&before, &writing) {
                     (Some(before), Some(writing)) => {
                         let known = KnownPlaces {
                             reach: &reach,
+                            copies: copies.as_ref(),
                             places,
                             before,
                             writing,
@@ -345,7 +353,7 @@ impl Bash {
         closed: Arc<[PathBuf]>,
         places: &ContentPlaces,
         may_move: bool,
-    ) -> (LaunchOrder, Reach) {
+    ) -> io::Result<LaunchParts> {
         let own = std::env::vars_os().filter_map(|(name, value)| {
             Some((name.into_string().ok()?, value.into_string().ok()?))
         });
@@ -360,6 +368,11 @@ impl Bash {
         // What is in a closed folder stays out of sight.
         let is_open = |pin: &&PathBuf| !closed.iter().any(|place| pin.starts_with(place));
         let pinned: Vec<PathBuf> = reach.pinned.iter().filter(is_open).cloned().collect();
+        let copies = match may_change_configurations(ready) {
+            true => ConfigCopies::make(&reach.configurations)?,
+            false => None,
+        };
+        let copied = copies.iter().map(|copies| copies.folder().to_owned());
         let order = LaunchOrder {
             program: program.collect(),
             environment,
@@ -370,11 +383,18 @@ impl Bash {
             access: ready.plan.access,
             network: ready.plan.network,
             // A folder that is among both may be written, and not be moved away.
-            writable: reach.writable.iter().chain(&pinned).cloned().collect(),
+            writable: (reach.writable.iter().chain(&pinned).cloned())
+                .chain(copied)
+                .collect(),
             protected: reach.held(may_move).into_iter().chain(pinned).collect(),
+            copies: copies.as_ref().map(ConfigCopies::files).unwrap_or_default(),
             closed,
         };
-        (order, reach)
+        Ok(LaunchParts {
+            order,
+            reach,
+            copies,
+        })
     }
 
     /// Notes that a command begins, if it may write.
@@ -408,6 +428,7 @@ impl Bash {
             Backend::Landlock | Backend::None | Backend::Unknown => guard.without_mounts(),
         };
         let ended = run();
+        let taken_over = known.copies.map(|copies| copies.take_over(workspace));
         // Operators are not asked about a call that is cancelled: what it left stays aside.
         let context =
             context.filter(|context| ended.is_ok() && !context.cancellation.is_cancelled());
@@ -416,7 +437,9 @@ impl Bash {
             workspace,
             closed: &order.closed,
         };
-        let (notes, proposals) = guard.put_back(known.before.made_places(), &git, context);
+        let (put_back, proposals) = guard.put_back(known.before.made_places(), &git, context);
+        let notes = taken_over.into_iter().flatten().chain(put_back);
+        let notes: Vec<String> = notes.collect();
         if ended.is_err() {
             for note in &notes {
                 log::warn!("{note}");
@@ -426,9 +449,17 @@ impl Bash {
     }
 }
 
+/// A command that can be started, with what is known of its places. The copies are removed when they are dropped.
+struct LaunchParts {
+    order: LaunchOrder,
+    reach: Reach,
+    copies: Option<ConfigCopies>,
+}
+
 /// The protected places of a folder before a command.
 struct KnownPlaces<'k> {
     reach: &'k Reach,
+    copies: Option<&'k ConfigCopies>,
     places: ContentPlaces,
     before: &'k Inventory,
     writing: &'k RunningCommand,
@@ -451,6 +482,14 @@ fn may_write(plan: &CommandPlan) -> bool {
 fn wants_to_move(ready: &Ready) -> bool {
     let is_repository = ready.workspace.join(".git").exists();
     !ready.plan.background && is_repository && reach::may_move_files(&ready.plan.command)
+}
+
+/// True if a command that may write names a program that changes git's configuration. The links that such a command sees
+/// would be copied by one that has nothing to do with git.
+fn may_change_configurations(ready: &Ready) -> bool {
+    ready.plan.access == Access::Write
+        && ready.plan.backend == Backend::Namespaces
+        && reach::may_configure_git(&ready.plan.command)
 }
 
 fn lock(capture: &Mutex<Capture>) -> MutexGuard<'_, Capture> {

@@ -358,6 +358,7 @@ mod tests {
             network: false,
             writable: Vec::new(),
             protected: Vec::new(),
+            copies: Vec::new(),
             closed: Arc::default(),
         };
         let lifeline = Lifeline::default();
@@ -389,6 +390,7 @@ mod tests {
             network: false,
             writable: Vec::new(),
             protected: Vec::new(),
+            copies: Vec::new(),
             closed: Arc::default(),
         };
         let mut owners = Vec::new();

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::configured_places::{OperatorConfig, configured_places};
 use super::git_config::{parse, read_git_file};
+use super::git_ways::CONFIGURATIONS;
 use super::inventory::ContentPlaces;
 use super::own_repository::{GIT, OwnRepository};
 use crate::lexical::lexical;
@@ -83,6 +84,31 @@ pub(super) struct Reach {
     pub(super) protected: Vec<PathBuf>,
     /// The paths among those that git replaces when it moves between commits.
     pub(super) contents: BTreeSet<PathBuf>,
+    /// The configurations of git among the protected paths, whether they are there or not.
+    pub(super) configurations: BTreeSet<PathBuf>,
+}
+
+/// The places from which git takes what to run.
+#[derive(Debug, Default)]
+struct GitPlaces {
+    all: Vec<PathBuf>,
+    /// The configurations among them.
+    configurations: Vec<PathBuf>,
+}
+
+impl GitPlaces {
+    /// Adds the places of a git folder.
+    fn add_git(&mut self, git: &Path) {
+        self.all.extend(OF_GIT.iter().map(|name| git.join(name)));
+        let configurations = CONFIGURATIONS.iter().map(|name| git.join(name));
+        self.configurations.extend(configurations);
+        let worktrees = fs::read_dir(git.join("worktrees"));
+        for entry in worktrees.into_iter().flatten().flatten() {
+            let configuration = entry.path().join("config.worktree");
+            self.all.push(configuration.clone());
+            self.configurations.push(configuration);
+        }
+    }
 }
 
 impl Reach {
@@ -135,9 +161,13 @@ fn find_with(workspace: &Path, more: &[PathBuf], operator: &OperatorConfig) -> R
     }
     // What leads to a git folder is protected, and not all that is in the folder.
     let mut protected = git_pointers(workspace, &bases);
-    for place in git_places(workspace, &repositories, operator) {
+    let git_places = git_places(workspace, &repositories, operator);
+    for place in git_places.all {
         add_with_links(place, &bases, &mut protected);
     }
+    let configurations = git_places.configurations.into_iter();
+    let configurations = configurations.filter(|place| protected.contains(place));
+    let configurations = configurations.collect();
     let mut pinned = BTreeSet::new();
     for place in &protected {
         pinned.extend(pinned_above(place, &bases));
@@ -160,6 +190,7 @@ fn find_with(workspace: &Path, more: &[PathBuf], operator: &OperatorConfig) -> R
         pinned,
         protected,
         contents: of_content.into_iter().collect(),
+        configurations,
     }
 }
 
@@ -191,39 +222,45 @@ fn git_places(
     workspace: &Path,
     repositories: &[OwnRepository],
     operator: &OperatorConfig,
-) -> Vec<PathBuf> {
-    let mut places = Vec::new();
+) -> GitPlaces {
+    let mut places = GitPlaces::default();
     if repositories
         .first()
         .is_none_or(|near| near.top != workspace)
     {
         // The command may make a repository there.
         let git = workspace.join(GIT);
-        places.extend(configured_places(&git, workspace, operator));
+        places
+            .all
+            .extend(configured_places(&git, workspace, operator));
     }
     for repository in repositories {
         for submodule in repository.submodules_elsewhere() {
             let named = configured_places(&submodule.git, &submodule.top, operator);
             // A command can write the configuration that names them.
             if named.len() > MAX_NAMED {
-                places.push(submodule.git);
+                places.all.push(submodule.git);
                 continue;
             }
-            places.extend(named);
+            places.all.extend(named);
             // A command may work with one whose git folder is in it, which is looked at afterwards.
             if !submodule.has_git_inside() {
-                add_git(&submodule.git, &mut places);
+                places.add_git(&submodule.git);
             }
         }
         for git in repository.git_folders() {
-            add_git(git, &mut places);
-            places.extend(configured_places(git, &repository.top, operator));
+            places.add_git(git);
+            places
+                .all
+                .extend(configured_places(git, &repository.top, operator));
             let mut modules = Vec::new();
             add_modules(&git.join("modules"), DEPTH, &mut modules);
             for module in modules {
-                add_git(&module, &mut places);
+                places.add_git(&module);
                 if let Some(worktree) = worktree_of(&module) {
-                    places.extend(configured_places(&module, &worktree, operator));
+                    places
+                        .all
+                        .extend(configured_places(&module, &worktree, operator));
                 }
             }
         }
@@ -265,6 +302,11 @@ fn pinned_above(place: &Path, bases: &[PathBuf]) -> Vec<PathBuf> {
 /// True if a command's text names a program that moves files between commits, and one of its commands that do so.
 pub(super) fn may_move_files(command: &str) -> bool {
     has_word(command, &MOVERS) && has_word(command, &MOVES)
+}
+
+/// True if a command's text names a program that changes git's configuration.
+pub(super) fn may_configure_git(command: &str) -> bool {
+    has_word(command, &MOVERS)
 }
 
 /// True if a text has one of these words: no letter, digit or dot is before it, and no letter or digit after it.
@@ -329,18 +371,6 @@ fn first_link(base: &Path, place: &Path) -> Option<PathBuf> {
         }
     }
     None
-}
-
-fn add_git(git: &Path, places: &mut Vec<PathBuf>) {
-    let own = OF_GIT.iter().map(|name| git.join(name));
-    places.extend(own);
-    for entry in fs::read_dir(git.join("worktrees"))
-        .into_iter()
-        .flatten()
-        .flatten()
-    {
-        places.push(entry.path().join("config.worktree"));
-    }
 }
 
 /// Adds the git folders of submodules, and of theirs.

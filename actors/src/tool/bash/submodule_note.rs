@@ -10,7 +10,7 @@ const OF_SUBMODULE: [&str; 5] = ["add", "deinit", "absorbgitdirs", "set-url", "s
 const REFUSALS: [&str; 2] = ["could not write config file", "could not lock config file"];
 const GITMODULES: &str = ".gitmodules";
 
-const NOTE: &str = "a submodule is added, moved or removed only in part, because .gitmodules and git's configuration are \
+const NOTE: &str = "a submodule is added, moved or removed only in part, because a place that it changes is \
                     protected; undo what is left of it and run that command alone with access full";
 
 /// The note, if a command's text names such work and a protected place was in its way: by what it wrote, or by what was

@@ -168,6 +168,7 @@ fn launch_order(order: &CheckOrder<'_>, root: &Path, temp: &Path) -> Result<Laun
         network: command.network,
         writable: Vec::new(),
         protected: vec![root.join(".git")],
+        copies: Vec::new(),
         closed: Arc::clone(&order.closed),
     })
 }

@@ -107,6 +107,7 @@ fn tell(
         network: command.network,
         writable: Vec::new(),
         protected: Vec::new(),
+        copies: Vec::new(),
         closed: parts.closed.clone(),
     };
     let limit = Duration::from_secs(command.time_limit_s);

@@ -354,6 +354,7 @@ impl Call<'_> {
             network: false,
             writable,
             protected: Vec::new(),
+            copies: Vec::new(),
             closed: Arc::default(),
         }
     }
