@@ -22,6 +22,9 @@ pub struct ModelEntry {
     /// The state in the model's life cycle, in the API's word: `active`, `deprecated` or `retired`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lifecycle: Option<String>,
+    /// The time at which the API ends to serve it, as RFC 3339.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retires_at: Option<String>,
     /// Maximum number of tokens of a request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_input_tokens: Option<u64>,

@@ -25,6 +25,7 @@ fn entry(info: &ModelInfo) -> ModelEntry {
         id: info.id.clone(),
         display_name: info.display_name.clone(),
         lifecycle: info.lifecycle.clone(),
+        retires_at: info.retires_at.clone(),
         max_input_tokens: info.max_input_tokens,
         max_tokens: info.max_tokens,
         thinking: levels(info),

@@ -29,6 +29,8 @@ pub struct Model {
     pub listing: Listing,
     /// The state in its life cycle. A retired model is listed and not served.
     pub lifecycle: &'static str,
+    /// The time at which it ends to be served, as RFC 3339.
+    pub retires_at: Option<String>,
 }
 
 /// The fields that the models endpoint lists for a model.
@@ -61,6 +63,7 @@ impl Model {
             token_percent: 100,
             listing: Listing::Full,
             lifecycle: "active",
+            retires_at: None,
             id,
         }
     }
@@ -108,6 +111,14 @@ impl Model {
         self
     }
 
+    /// Makes it a deprecated model that is served until then, a time in RFC 3339.
+    #[must_use]
+    pub fn retiring(mut self, end: impl Into<String>) -> Self {
+        self.lifecycle = "deprecated";
+        self.retires_at = Some(end.into());
+        self
+    }
+
     /// The default list of models, newest first.
     #[must_use]
     pub fn current() -> Vec<Self> {
@@ -149,7 +160,7 @@ impl Model {
             "deprecated_at": null,
             "lifecycle": self.lifecycle,
             "line": generation(&self.id).map(|(family, _)| family),
-            "retires_at": null,
+            "retires_at": self.retires_at,
         });
         if self.listing != Listing::NamesOnly {
             shown["max_input_tokens"] = self.max_input_tokens.into();

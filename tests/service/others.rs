@@ -10,7 +10,7 @@ use tokio::net::TcpListener;
 
 use crate::client::{Events, within};
 use crate::eventually::eventually;
-use crate::program::{MODEL, Service};
+use crate::program::{MODEL, Service, output};
 use crate::talk::{Talk, asked, model, serving};
 
 const GIF: &str = "R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7";
@@ -340,6 +340,43 @@ async fn models_that_are_listed_as_retired_take_no_place_and_are_not_recommended
     assert!(message.contains(expected), "{message}");
     let listed = service.get("/v1/models").await;
     assert_eq!(listed["models"][0]["lifecycle"], "retired");
+}
+
+/// Spec: [MODEL-775]
+#[tokio::test]
+async fn a_model_that_is_soon_no_longer_served_is_remarked_once_a_day_with_one_that_stays() {
+    let mut date = std::process::Command::new("date");
+    let (code, day, _) = output(date.args(["-u", "-d", "+10 days", "+%F"]));
+    assert_eq!(code, 0);
+    let day = day.trim();
+    let models = vec![
+        Model::new("claude-haiku-4-9").retiring(format!("{day}T00:00:00Z")),
+        Model::new("claude-haiku-4-8").retiring("2999-01-01T00:00:00Z"),
+        Model::new("claude-haiku-4-5-20251001").retiring(format!("{day}T00:00:00Z")),
+    ];
+    let (standin, script) = Standin::scripted().unwrap();
+    script.set_models(models);
+    let service = Service::start(&standin.base_url(), &[]).await;
+    let talk = Talk::with(&service);
+    for (model, is_said) in [
+        ("claude-haiku-4-8", false),
+        ("claude-haiku-4-9", true),
+        ("claude-haiku-4-9", false),
+    ] {
+        let before = remarks(&talk).await.len();
+        script.push(Reply::text("well"));
+        let body = json!({"settings": {"model": model, "thinking": "high"}});
+        talk.order("PATCH", "/settings", &body).await;
+        talk.say("hello").await;
+        let said = remarks(&talk).await.split_off(before);
+        let expected = format!(
+            "the API serves {model} until {day}, in 10 days; set the model to one that stays, such as claude-haiku-4-8"
+        );
+        let wanted = if is_said { vec![expected] } else { vec![] };
+        assert_eq!(said, wanted, "{model}");
+    }
+    let listed = service.get("/v1/models").await;
+    assert_eq!(listed["models"][1]["retires_at"], "2999-01-01T00:00:00Z");
 }
 
 /// Spec: [HTTP-107]

@@ -25,6 +25,10 @@ use crate::send::tell;
 /// The models that are no longer served, each with the one that is asked in its place.
 pub(super) type Successors = Rc<RefCell<HashMap<Arc<str>, Arc<str>>>>;
 
+/// Number of days before the end of a model from which on it is said.
+const NOTICE_DAYS: i64 = 30;
+const SECONDS_OF_DAY: u64 = 24 * 60 * 60;
+
 /// A call that is under way.
 pub(super) struct Call {
     pub(super) client: ApiClient,
@@ -134,10 +138,50 @@ impl Call {
                 ModelEvent::Remarked { call_id, remark },
             );
         }
+        if let Some(remark) = self.near_end(&model, info.as_deref()).await {
+            log::warn!("call {}: {remark}", self.order.call_id);
+            let call_id = self.order.call_id.clone();
+            tell(
+                &self.order.reply_to,
+                ModelEvent::Remarked { call_id, remark },
+            );
+        }
         let size = request.largest_size(info.as_deref());
         let prepared = Prepared { model, body, size };
         self.prepared = Some(prepared.clone());
         Ok(prepared)
+    }
+
+    /// The remark that the API ends to serve a model within some days, once on each of them. It names a model of the
+    /// same family that stays.
+    async fn near_end(&self, model: &Arc<str>, info: Option<&ModelInfo>) -> Option<String> {
+        let today = i64::try_from(self.clock.unix_seconds() / SECONDS_OF_DAY).ok()?;
+        let is_near = |days: i64| (0..=NOTICE_DAYS).contains(&days);
+        let days = info?.days_left(today).filter(|days| is_near(*days))?;
+        let source = self.order.request.key_source();
+        let learned = self.catalog.learned();
+        if !learned.note_told_of_end(source, model, today) {
+            return None;
+        }
+        // Without the list no other model is named.
+        let listed = self.catalog.list(&self.client, source).await;
+        let listed = listed.unwrap_or_default();
+        let mut live = still_served(&listed, &self.successors);
+        live.retain(|other| !other.days_left(today).is_some_and(is_near));
+        let other = successor(model, live).map(|other| {
+            let id = &other.id;
+            format!("; set the model to one that stays, such as {id}")
+        });
+        let when = match days {
+            0 => "which is today".to_owned(),
+            1 => "which is tomorrow".to_owned(),
+            _ => format!("in {days} days"),
+        };
+        let end = info?.retires_at.as_deref()?.get(..10)?;
+        Some(format!(
+            "the API serves {model} until {end}, {when}{}",
+            other.unwrap_or_default()
+        ))
     }
 
     /// Reserves the largest possible cost of an attempt, if there is a spending limit. A reply that does not fit the

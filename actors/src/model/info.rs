@@ -18,6 +18,9 @@ pub struct ModelInfo {
     /// Stage of its life, in the API's word: `active`, `deprecated` or `retired`.
     #[serde(default, deserialize_with = "lenient")]
     pub lifecycle: Option<String>,
+    /// The time at which the API ends to serve it, as RFC 3339.
+    #[serde(default, deserialize_with = "lenient")]
+    pub retires_at: Option<String>,
     /// Maximum size of a request, in tokens.
     #[serde(default, deserialize_with = "lenient")]
     pub max_input_tokens: Option<u64>,
@@ -108,6 +111,12 @@ impl ModelInfo {
         self.lifecycle.as_deref() == Some("retired")
     }
 
+    /// Number of days until the API ends to serve it, counted from a day since the Unix epoch. `None` if it does not say.
+    pub(super) fn days_left(&self, today: i64) -> Option<i64> {
+        let last = day_of(self.retires_at.as_deref()?)?;
+        last.checked_sub(today)
+    }
+
     /// A model without any description.
     pub(super) fn nothing_of(model: &str) -> Self {
         Self {
@@ -135,6 +144,22 @@ impl ModelInfo {
     }
 }
 
+/// The day of a time in RFC 3339, since the Unix epoch. The years are counted from March, so that the day that some have
+/// more is their last (Howard Hinnant's algorithm).
+fn day_of(time: &str) -> Option<i64> {
+    let mut numbers = time.get(..10)?.split('-').map(str::parse::<i64>);
+    let mut next = || numbers.next()?.ok();
+    let (year, month, day) = (next()?, next()?, next()?);
+    if !(1..=12).contains(&month) || !(1..=31).contains(&day) {
+        return None;
+    }
+    let year = if month <= 2 { year - 1 } else { year };
+    let (era, of_era) = (year.div_euclid(400), year.rem_euclid(400));
+    let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+    let days = of_era * 365 + of_era / 4 - of_era / 100 + of_year;
+    Some(era * 146_097 + days - 719_468)
+}
+
 /// Reads a value, and takes an unexpected one for missing: the rest of a model's description must not be lost for one
 /// field.
 fn lenient<'de, D, T>(deserializer: D) -> Result<T, D::Error>
@@ -152,12 +177,37 @@ mod tests {
 
     use super::*;
 
+    /// Spec: [MODEL-775]
+    #[test]
+    fn the_days_until_a_model_is_no_longer_served_are_counted() {
+        for (time, left) in [
+            // date -u -d DATE +%s, by 86400
+            ("1970-01-01T00:00:00Z", Some(0)),
+            ("2000-02-29T23:59:59Z", Some(11_016)),
+            ("2000-03-01", Some(11_017)),
+            ("2026-11-30T12:00:00+02:00", Some(20_787)),
+            ("2100-03-01T00:00:00Z", Some(47_541)),
+            ("2026-13-01T00:00:00Z", None),
+            ("2026-11-00T00:00:00Z", None),
+            ("soon", None),
+            ("", None),
+        ] {
+            let info = ModelInfo {
+                retires_at: Some(time.to_owned()),
+                ..ModelInfo::default()
+            };
+            assert_eq!(info.days_left(0), left, "{time}");
+            assert_eq!(info.days_left(100), left.map(|left| left - 100), "{time}");
+        }
+        assert_eq!(ModelInfo::default().days_left(0), None);
+    }
+
     /// Spec: [MODEL-35]
     #[test]
     fn what_the_api_says_is_read_as_far_as_it_makes_sense() {
         let whole = json!({
             "type": "model", "id": "m", "display_name": "M", "created_at": "2026-10-07T00:00:00Z",
-            "lifecycle": "deprecated", "max_input_tokens": 1_000_000, "max_tokens": 128_000,
+            "lifecycle": "deprecated", "retires_at": "2026-11-30T00:00:00Z", "max_input_tokens": 1_000_000, "max_tokens": 128_000,
             "capabilities": {
                 "batch": {"supported": true},
                 "effort": {
@@ -186,6 +236,7 @@ mod tests {
                 display_name: "M".to_owned(),
                 created_at: "2026-10-07T00:00:00Z".to_owned(),
                 lifecycle: Some("deprecated".to_owned()),
+                retires_at: Some("2026-11-30T00:00:00Z".to_owned()),
                 max_input_tokens: Some(1_000_000),
                 max_tokens: Some(128_000),
                 capabilities: ModelCapabilities {

@@ -1,6 +1,6 @@
 //! Facts about models that the API's list does not have, learned from its answers.
 //!
-//! Invariant: it is in memory only, and for an hour: a restarted server may have another window, and one refusal
+//! Invariant: it is in memory only, and what may change for an hour: a restarted server may have another window, and one refusal
 //! teaches its limit then.
 
 use std::cell::RefCell;
@@ -37,6 +37,8 @@ struct Lessons {
     window: Option<Lesson<u64>>,
     /// The digests of files that it does not take.
     files: HashMap<String, Lesson<()>>,
+    /// The day on which it was said last that the model is soon no longer served, since the Unix epoch.
+    told_of_end: Option<i64>,
 }
 
 /// A fact, and the time at which it was learned.
@@ -72,6 +74,20 @@ impl Learned {
         let lesson = self.of(key_source, model, |lessons| lessons.window);
         let window = lesson.flatten().filter(Lesson::holds);
         window.map(|lesson| lesson.what)
+    }
+
+    /// Notes that it is said today that a model is soon no longer served; `false` if that was said today already.
+    pub(super) fn note_told_of_end(
+        &self,
+        key_source: Option<&Arc<str>>,
+        model: &Arc<str>,
+        today: i64,
+    ) -> bool {
+        let mut is_first = false;
+        self.teach(key_source, model, |lessons| {
+            is_first = lessons.told_of_end.replace(today) != Some(today);
+        });
+        is_first
     }
 
     /// Notes what the API does not take.

@@ -90,6 +90,7 @@ fn shown(info: ModelInfo, client: &ApiClient) -> Arc<ModelInfo> {
         id: redaction.apply(info.id),
         display_name: redaction.apply(info.display_name),
         lifecycle: info.lifecycle.map(|word| redaction.apply(word)),
+        retires_at: info.retires_at.map(|time| redaction.apply(time)),
         ..info
     })
 }

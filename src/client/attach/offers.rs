@@ -24,6 +24,8 @@ struct Model {
     #[serde(default)]
     lifecycle: Option<String>,
     #[serde(default)]
+    retires_at: Option<String>,
+    #[serde(default)]
     max_input_tokens: Option<u64>,
 }
 
@@ -111,10 +113,13 @@ async fn all(
 fn model(model: Model) -> Offer {
     let room = model.max_input_tokens;
     let room = room.map(|tokens| format!("{}k tokens", tokens / 1_000));
+    let end = model.retires_at.as_deref().and_then(|time| time.get(..10));
+    let end = end.map(|day| format!("until {day}"));
     let words: Vec<String> = [model.display_name]
         .into_iter()
         .filter(|name| !name.is_empty())
         .chain(model.lifecycle.filter(|word| word != "active"))
+        .chain(end)
         .chain(room)
         .collect();
     Offer {

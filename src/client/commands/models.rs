@@ -86,6 +86,8 @@ fn name(model: &ModelEntry, is_default: bool) -> String {
         None | Some("" | "active") => {}
         Some(word) => marks.push(visible::short(word, MAX_NAME)),
     }
+    let end = model.retires_at.as_deref().and_then(|time| time.get(..10));
+    marks.extend(end.map(|day| format!("until {}", visible::short(day, MAX_NAME))));
     let name = visible::short(&model.display_name, MAX_NAME);
     match marks[..] {
         [] => name,
@@ -114,7 +116,7 @@ mod tests {
             {"id": "claude-opus-5-5", "display_name": "Claude Opus 5.5", "max_input_tokens": 1_000_000,
                 "max_tokens": 128_000, "thinking": ["low", "xhigh"]},
             {"id": "old", "display_name": "Old", "lifecycle": "retired"},
-            {"id": "x", "lifecycle": "deprecated"},
+            {"id": "x", "lifecycle": "deprecated", "retires_at": "2026-11-30T00:00:00Z"},
         ]});
         server.on("/v1/models", vec![answer(200, &models)]);
         let line = ["harness", "models"];
@@ -132,7 +134,7 @@ mod tests {
             "ID                WINDOW  OUTPUT  NAME                              THINKING\n\
              claude-opus-5-5  1000000  128000  Claude Opus 5.5                   low xhigh\n\
              old                               Old (retired)\n\
-             x                                 (deprecated)\n\
+             x                                 (deprecated, until 2026-11-30)\n\
              m                                 (default, not listed by the API)\n"
         );
     }
