@@ -173,6 +173,62 @@ impl Handler<Asked> for Keeper {
     }
 }
 
+/// Spec: [MODEL-776]
+#[actix::test]
+async fn a_reply_maximum_that_a_refusal_names_is_asked_for_from_then_on() {
+    let (sender, mut events) = mpsc::unbounded_channel();
+    let probe = Probe(sender).start();
+    let (standin, script) = harness_standin::Standin::scripted().unwrap();
+    script.set_models(vec![harness_standin::Model::new("m")]);
+    let refused =
+        "max_tokens: 3000 > 1200, which is the maximum allowed number of output tokens for m";
+    script.push(harness_standin::Reply::error(
+        400,
+        "invalid_request_error",
+        refused,
+    ));
+    script.push(harness_standin::Reply::text("first"));
+    script.push(harness_standin::Reply::text("second"));
+    // A refusal that names no lower one ends the call.
+    script.push(harness_standin::Reply::error(
+        400,
+        "invalid_request_error",
+        refused,
+    ));
+    let model = ModelActor::new(settings(&standin.base_url()), Clock::system()).start();
+    let mut told = Vec::new();
+    for number in 1..=3 {
+        let mut order = order(probe.clone().recipient(), number);
+        let choice = order.request.model().clone();
+        let message = r#"{"role":"user","content":"hi"}"#;
+        order.request = RequestHead::new(HeadSettings::plain(choice, 3_000))
+            .request(vec![Piece::Json(message.into())], false);
+        model.send(order).await.unwrap();
+        loop {
+            match events.recv().await.unwrap() {
+                ModelEvent::Adapted { remark, .. } => told.push(remark),
+                ModelEvent::Finished { .. } => break,
+                ModelEvent::Failed { failure, .. } => {
+                    told.push(failure.error.to_string());
+                    break;
+                }
+                _ => {}
+            }
+        }
+    }
+    assert_eq!(told.len(), 2, "{told:?}");
+    assert!(
+        told[0].starts_with("asking again with max_tokens 1200: "),
+        "{told:?}"
+    );
+    assert!(told[1].contains("3000 > 1200"), "{told:?}");
+    let limits = standin.requests().into_iter().map(|request| {
+        let body: serde_json::Value = serde_json::from_slice(&request.body).unwrap();
+        body["max_tokens"].as_u64().unwrap()
+    });
+    assert_eq!(limits.collect::<Vec<_>>(), [3_000, 1_200, 1_200, 1_200]);
+}
+
 /// Spec: [BUDGET-01] [BUDGET-02] [BUDGET-05]
 #[actix::test]
 async fn each_attempt_is_reserved_and_has_the_reply_limit_that_is_granted() {

@@ -77,6 +77,9 @@ impl Call {
                 Ok(()) => continue,
                 Err(refused) => refused,
             };
+            if self.lower_reply_maximum(&refused.error) {
+                continue;
+            }
             self.learn_window(&refused.error);
             let announce = |retry, delay| self.announce_retry(retry, delay, refused.error.clone());
             let advice = match self.order.request.files().next() {
@@ -109,8 +112,12 @@ impl Call {
     /// The request for the model that is asked now. What it can do is looked up only if the
     /// request depends on it.
     async fn prepare(&mut self) -> Result<Prepared, AttemptError> {
+        let model = model_to_ask(self.order.request.model(), &self.successors);
+        let source = self.order.request.key_source();
+        if let Some(maximum) = self.catalog.learned().reply_maximum(source, &model) {
+            self.order.request.limit_reply(maximum);
+        }
         let request = &self.order.request;
-        let model = model_to_ask(request.model(), &self.successors);
         if let Some(prepared) = self.prepared.as_ref().filter(|last| last.model == model) {
             return Ok(prepared.clone());
         }
@@ -334,6 +341,31 @@ impl Call {
             let learned = self.catalog.learned();
             learned.note_window(source, &prepared.model, window);
         }
+    }
+
+    /// Lowers the maximum size of the reply to what a refusal names, for this request and the later ones of an hour;
+    /// `false` if it names none that is lower.
+    fn lower_reply_maximum(&mut self, error: &ModelError) -> bool {
+        let Some(prepared) = &self.prepared else {
+            return false;
+        };
+        let Some(maximum) = error.reply_maximum(prepared.size.output) else {
+            return false;
+        };
+        let source = self.order.request.key_source();
+        let learned = self.catalog.learned();
+        learned.note_reply_maximum(source, &prepared.model, maximum);
+        log::warn!(
+            "call {}: with max_tokens {maximum}: {error}",
+            self.order.call_id
+        );
+        let event = ModelEvent::Adapted {
+            call_id: self.order.call_id.clone(),
+            remark: format!("asking again with max_tokens {maximum}: {error}"),
+        };
+        tell(&self.order.reply_to, event);
+        self.prepared = None;
+        true
     }
 
     fn announce_retry(&self, retry: u32, delay: Duration, error: ModelError) {

@@ -6,6 +6,7 @@ use derive_more::{Display, Error};
 use serde_json::Value;
 
 use super::overflow::{is_overflow, window_named};
+use super::reply_maximum::maximum_named;
 use super::spent::is_spent;
 use crate::reply::Object;
 use crate::secret::Redaction;
@@ -397,6 +398,19 @@ impl ModelError {
             return None;
         };
         self.is_too_long().then(|| window_named(kind, message))?
+    }
+
+    /// Maximum size of a reply that the API names where it refuses a larger one, in tokens. `asked` is what was asked
+    /// for.
+    pub(super) fn reply_maximum(&self, asked: u32) -> Option<u32> {
+        let Self::Api {
+            status, message, ..
+        } = self
+        else {
+            return None;
+        };
+        let is_of_window = self.is_too_long();
+        maximum_named(*status, message, asked).filter(|_| !is_of_window)
     }
 
     /// True if the API refused the content of this request, so that its newest part would be refused again. The caller

@@ -37,6 +37,8 @@ struct Lessons {
     window: Option<Lesson<u64>>,
     /// The digests of files that it does not take.
     files: HashMap<String, Lesson<()>>,
+    /// The maximum size of a reply that an error named.
+    reply_maximum: Option<Lesson<u32>>,
     /// The day on which it was said last that the model is soon no longer served, since the Unix epoch.
     told_of_end: Option<i64>,
 }
@@ -74,6 +76,29 @@ impl Learned {
         let lesson = self.of(key_source, model, |lessons| lessons.window);
         let window = lesson.flatten().filter(Lesson::holds);
         window.map(|lesson| lesson.what)
+    }
+
+    /// Notes the maximum size of a reply that an error named.
+    pub(super) fn note_reply_maximum(
+        &self,
+        key_source: Option<&Arc<str>>,
+        model: &Arc<str>,
+        maximum: u32,
+    ) {
+        self.teach(key_source, model, |lessons| {
+            lessons.reply_maximum = Some(Lesson::new(maximum));
+        });
+    }
+
+    /// The maximum size of a reply that an error named, in tokens.
+    pub(super) fn reply_maximum(
+        &self,
+        key_source: Option<&Arc<str>>,
+        model: &Arc<str>,
+    ) -> Option<u32> {
+        let lesson = self.of(key_source, model, |lessons| lessons.reply_maximum);
+        let maximum = lesson.flatten().filter(Lesson::holds);
+        maximum.map(|lesson| lesson.what)
     }
 
     /// Notes that it is said today that a model is soon no longer served; `false` if that was said today already.

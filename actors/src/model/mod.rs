@@ -28,6 +28,7 @@ mod no_tools;
 mod overflow;
 mod private;
 mod properties;
+mod reply_maximum;
 mod request;
 mod retry;
 mod scripted;

@@ -271,7 +271,7 @@ pub struct ModelRequest {
     lacks_thinking: bool,
     /// The beginning that the API has counted, if it has.
     counted: Option<CountedBeginning>,
-    /// Maximum size of the reply that the spending limit allows, in tokens.
+    /// Maximum size of the reply that the spending limit and the API allow, in tokens.
     reply_limit: Option<u32>,
 }
 
@@ -285,7 +285,8 @@ impl ModelRequest {
 
     /// Lowers the maximum size of the reply, in tokens.
     pub(super) fn limit_reply(&mut self, limit: u32) {
-        self.reply_limit = Some(limit);
+        let lowest = self.reply_limit.map_or(limit, |known| known.min(limit));
+        self.reply_limit = Some(lowest);
     }
 
     /// The largest possible size of the request and its reply for this model. A token has at least one byte.
