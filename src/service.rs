@@ -77,7 +77,7 @@ pub(crate) async fn run(
         proof_key: Some(about.proof.text().expose().to_owned()),
         version: Some(about.info.version.clone()),
     };
-    let actors = wiring::start(config, model, redaction, about)?;
+    let actors = wiring::start(config, &state, model, redaction, about)?;
     let access = Access {
         hosts: AllowedHosts::new(address.port(), config.allowed_hosts.clone()),
         token: match &config.token {

@@ -41,7 +41,7 @@ use crate::open_files::max_open_conversations;
 use crate::prices::{BudgetPrices, KeptFor, Prices};
 use crate::rules::KeptRules;
 use crate::service_error::ServiceError;
-use crate::state::TOKEN_FILE;
+use crate::state::{StateFolder, TOKEN_FILE};
 
 /// Where the model is.
 pub(crate) enum Model {
@@ -67,6 +67,7 @@ fn patience(config: &Config) -> Patience {
 /// to nobody.
 pub(crate) fn start(
     config: &Config,
+    state: &StateFolder,
     model: Model,
     redaction: &Redaction,
     about: About,
@@ -155,6 +156,7 @@ pub(crate) fn start(
         heartbeat: config.heartbeat,
         attachments,
         home: config.home.as_path().into(),
+        state: state.clone(),
         workspace: config.workspace.as_path().into(),
         models,
         files: FileSearch::without(&config.home),

@@ -20,6 +20,7 @@ mod names;
 mod problem;
 mod prompt;
 mod queue;
+mod ready;
 mod received;
 mod routes;
 mod rule_text;

@@ -122,6 +122,7 @@ kinds! {
     Unreadable INTERNAL_SERVER_ERROR "unreadable", "The conversation cannot be read";
     NotKept INSUFFICIENT_STORAGE "not-kept", "The journal cannot take it";
     Overloaded SERVICE_UNAVAILABLE "overloaded", "The service has too much to do";
+    NotReady SERVICE_UNAVAILABLE "not-ready", "The service can take no work";
     Stopping SERVICE_UNAVAILABLE "stopping", "The service is stopping";
     NotKnown GATEWAY_TIMEOUT "not-known", "It is not known whether the order was taken";
 }

@@ -7,8 +7,8 @@ use super::guard::OPEN_ROUTE;
 use super::problem::Kind;
 use super::{
     approvals, attachments, compaction, conversations, events, files, given, history, jobs, models,
-    prompt, queue, rules, run, service, settings, shell, skills, snapshot, tools, undo, usage,
-    workflows,
+    prompt, queue, ready, rules, run, service, settings, shell, skills, snapshot, tools, undo,
+    usage, workflows,
 };
 
 /// Adds resources to the configuration. A method that a resource does not have is answered with
@@ -84,10 +84,11 @@ pub(super) fn routes(config: &mut web::ServiceConfig) {
         "/v1/templates" => GET skills::templates;
         "/v1/templates/{name}" => GET skills::template;
         "/v1/service" => GET service::service;
+        "/readyz" => GET ready::readyz;
         OPEN_ROUTE => GET service::healthz;
     }
     config.default_service(web::to(|| async {
-        Kind::NotFound.answer("the routes are /events, /prompt, /cancel, /healthz and those under /v1/conversations, /v1/workflows, /v1/approvals, /v1/rules, /v1/attachments, /v1/service, /v1/models, /v1/tools, /v1/skills and /v1/templates")
+        Kind::NotFound.answer("the routes are /events, /prompt, /cancel, /healthz, /readyz and those under /v1/conversations, /v1/workflows, /v1/approvals, /v1/rules, /v1/attachments, /v1/service, /v1/models, /v1/tools, /v1/skills and /v1/templates")
     }));
 }
 

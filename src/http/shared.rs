@@ -19,6 +19,7 @@ use crate::guidance::GuidanceSources;
 use crate::prices::KeptFor;
 use crate::proof::ProofKey;
 use crate::rules::KeptRules;
+use crate::state::StateFolder;
 
 /// Maximum time that a handler waits for an actor. Longer than any cancel takes.
 pub(super) const HANDLER_TIMEOUT: Duration = Duration::from_secs(8);
@@ -54,8 +55,10 @@ pub(crate) struct Shared {
     pub(crate) heartbeat: Duration,
     /// The store of the files of prompts.
     pub(crate) attachments: Arc<dyn AttachmentStore>,
-    /// The state folder.
+    /// The path of the state folder.
     pub(crate) home: Arc<Path>,
+    /// The state folder.
+    pub(crate) state: StateFolder,
     /// The folder of conversations that name none.
     pub(crate) workspace: Arc<Path>,
     /// Lists the models.

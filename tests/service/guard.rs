@@ -10,11 +10,12 @@ use crate::client::{Answer, Connection};
 use crate::program::{API_KEY, Service};
 
 /// Every route, with its method, and some that are none.
-const ROUTES: [(&str, &str); 31] = [
+const ROUTES: [(&str, &str); 32] = [
     ("GET", "/events"),
     ("POST", "/prompt"),
     ("POST", "/cancel"),
     ("GET", "/healthz"),
+    ("GET", "/readyz"),
     ("GET", "/nowhere"),
     ("DELETE", "/prompt"),
     ("GET", "/v1/conversations"),

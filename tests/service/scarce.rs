@@ -51,6 +51,37 @@ async fn a_file_that_may_not_grow_refuses_what_goes_beyond_and_the_service_goes_
     service.idle("default").await;
 }
 
+/// Spec: [HTTP-775]
+#[tokio::test]
+async fn a_service_whose_state_folder_cannot_be_written_is_not_ready() {
+    let (service, _standin, _script) = Service::scripted(&[]).await;
+    let state = service.home.path().join(".harness");
+    let away = service.home.path().join("away");
+    let ready = async || service.send("GET", "/readyz", "", "").await;
+    let is_refused = async |words: &str| {
+        let answer = ready().await;
+        assert_eq!(answer.status, 503, "{answer:?}");
+        let problem = answer.json();
+        assert_eq!(problem["type"], "urn:harness:problem:not-ready");
+        let detail = problem["detail"].as_str().unwrap();
+        assert!(detail.contains(words), "{detail}");
+    };
+    assert_eq!(ready().await.json()["status"], "ready");
+    limit(&service, "fsize=0");
+    is_refused("File too large").await;
+    limit(&service, "fsize=unlimited");
+    std::fs::rename(&state, &away).unwrap();
+    std::fs::create_dir(&state).unwrap();
+    is_refused("not at its path").await;
+    assert_eq!(std::fs::read_dir(&state).unwrap().count(), 0);
+    std::fs::remove_dir(&state).unwrap();
+    std::fs::rename(&away, &state).unwrap();
+    assert_eq!(ready().await.status, 200);
+    let names = std::fs::read_dir(&state).unwrap();
+    let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    assert_eq!(names.filter(|name| name.starts_with(".ready")).count(), 0);
+}
+
 /// Spec: [HTTP-100]
 #[tokio::test]
 async fn a_lack_of_open_files_is_no_missing_token() {
