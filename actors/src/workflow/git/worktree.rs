@@ -248,7 +248,7 @@ pub(super) fn check_own(session: &Session, tree: &Worktree) -> Result<(), GitErr
 /// Removes a worktree from the disk and from the repository. Blocks.
 pub(super) fn remove(session: &Session, folder: &Path) -> Result<(), GitError> {
     open_up(folder);
-    match fs::remove_dir_all(folder) {
+    match remove_all(folder) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
             return Err(GitError::failed(
                 format!("removing {}", folder.display()),
@@ -263,6 +263,26 @@ pub(super) fn remove(session: &Session, folder: &Path) -> Result<(), GitError> {
     let text = folder.to_string_lossy();
     let words = ["worktree", "remove", "--force", "--force", "--", &text];
     session.call(&words).run().map(drop)
+}
+
+/// Removes a folder with all that is in it, and the file `.git` last: by it a folder that a crash left in part is known
+/// as a worktree of the repository.
+fn remove_all(folder: &Path) -> io::Result<()> {
+    remove_but_git(folder)?;
+    fs::remove_dir_all(folder)
+}
+
+/// Removes all that is in a folder but its file `.git`.
+pub(super) fn remove_but_git(folder: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            fs::remove_dir_all(entry.path())?;
+        } else if entry.file_name() != ".git" {
+            fs::remove_file(entry.path())?;
+        }
+    }
+    Ok(())
 }
 
 /// The repository's own tree. Blocks.

@@ -4,6 +4,7 @@ use std::fs;
 use std::sync::Arc;
 
 use super::place::{Place, read, run, write};
+use crate::workflow::git::worktree::remove_but_git;
 use crate::workflow::git::{GitError, RepositoryGit, TreeKind, WorkflowGit as _};
 use crate::workflow::testing::Plain;
 
@@ -72,6 +73,20 @@ fn a_worktree_that_a_crash_left_unfinished_is_made_again() {
             .unwrap();
         assert_eq!(read(&fresh.root, "src/a.py"), "a = 1\n");
     }
+}
+
+/// Spec: [FLOW-716]
+#[test]
+fn a_worktree_that_a_crash_left_half_removed_is_made_again() {
+    let place = Place::new();
+    let folder = place.beside("fresh");
+    let fresh = || place.git.fresh(&place.base, &folder, &[]).unwrap();
+    let root = fresh().root;
+    write(&root, "more/deep/b", "x");
+    remove_but_git(&root).unwrap();
+    let left: Vec<_> = fs::read_dir(&root).unwrap().collect();
+    assert_eq!(left.len(), 1, "{left:?}");
+    assert_eq!(read(&fresh().root, "src/a.py"), "a = 1\n");
 }
 
 /// Spec: [FLOW-61]
