@@ -157,6 +157,7 @@ pub(crate) fn start(
         attachments,
         home: config.home.as_path().into(),
         state: state.clone(),
+        tries_disk: Arc::default(),
         workspace: config.workspace.as_path().into(),
         models,
         files: FileSearch::without(&config.home),

@@ -3,7 +3,8 @@
 use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use actix_web::{HttpResponse, web};
@@ -17,22 +18,20 @@ use crate::state::StateFolder;
 /// Time within which the disk has to take a file.
 const LIMIT: Duration = Duration::from_secs(5);
 
-/// True while a file is being written: a disk that does not answer holds one thread, and not one for each request.
-static IS_TRYING: AtomicBool = AtomicBool::new(false);
-
 /// Reports that the state folder can be written, as each journal has to be: a file was made there, flushed and removed.
 pub(super) async fn readyz(shared: web::Data<Shared>) -> Answer {
     let refuse = |reason: &dyn ToString| {
         let reason = reason.to_string();
         Kind::NotReady.refuse(format!("the state folder cannot be written: {reason}"))
     };
-    if IS_TRYING.swap(true, Ordering::AcqRel) {
+    let is_trying = Arc::clone(&shared.tries_disk);
+    if is_trying.swap(true, Ordering::AcqRel) {
         return Err(refuse(&"an earlier look has no answer from the disk yet"));
     }
     let state = shared.state.clone();
     let trial = blocking(move || {
         let written = write_and_remove(&state);
-        IS_TRYING.store(false, Ordering::Release);
+        is_trying.store(false, Ordering::Release);
         written
     });
     let tried = tokio::time::timeout(LIMIT, trial).await;

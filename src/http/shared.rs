@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use actix::{Addr, Recipient};
@@ -59,6 +60,9 @@ pub(crate) struct Shared {
     pub(crate) home: Arc<Path>,
     /// The state folder.
     pub(crate) state: StateFolder,
+    /// True while a request tries whether the disk takes a file: a disk that does not answer holds one thread, and not one
+    /// for each request.
+    pub(crate) tries_disk: Arc<AtomicBool>,
     /// The folder of conversations that name none.
     pub(crate) workspace: Arc<Path>,
     /// Lists the models.

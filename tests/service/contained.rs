@@ -53,6 +53,15 @@ fn here_is() -> (String, impl Fn(&str) -> bool) {
     (backend, holds)
 }
 
+/// Runs a script of the operator in the conversation's folder, and returns its output.
+fn outside(here: &Changing, script: &str) -> String {
+    let mut shell = Command::new("sh");
+    shell.args(["-c", script]).current_dir(here.at(""));
+    let (code, out, err) = output(&mut shell);
+    assert_eq!(code, 0, "{script}: {out}{err}");
+    out
+}
+
 async fn with(here: &Changing, access: &str, command: &str) -> Result {
     run(here, json!({"command": command, "access": access})).await
 }
@@ -281,13 +290,7 @@ async fn s4_git_works_and_its_hooks_and_configuration_hold() {
     }
     let here = Changing::in_mode("sandbox").await;
     let git = "git -c user.name=a -c user.email=a@b";
-    let outside = |text: &str| {
-        let mut shell = Command::new("sh");
-        shell.args(["-c", text]).current_dir(here.at(""));
-        let (code, out, err) = output(&mut shell);
-        assert_eq!(code, 0, "{text}: {out}{err}");
-        out
-    };
+    let outside = |text: &str| outside(&here, text);
     outside("git init -q -b main . && git config user.name a && git config user.email a@b");
     for text in [
         "echo 1 > f && git add f && git commit -qm one".to_owned(),
@@ -333,13 +336,7 @@ async fn git_changes_its_configuration_as_long_as_it_runs_no_program_because_of_
         return;
     }
     let here = Changing::in_mode("sandbox").await;
-    let outside = |text: &str| {
-        let mut shell = Command::new("sh");
-        shell.args(["-c", text]).current_dir(here.at(""));
-        let (code, out, err) = output(&mut shell);
-        assert_eq!(code, 0, "{text}: {out}{err}");
-        out
-    };
+    let outside = |text: &str| outside(&here, text);
     outside(
         "git init -q -b main . && git config user.name a && git config user.email a@b && \
          git commit -q --allow-empty -m one && git branch old && git branch feature && \
@@ -619,12 +616,7 @@ async fn git_moves_protected_files_and_a_commands_own_content_is_taken_back() {
         return;
     }
     let here = Changing::in_mode("sandbox").await;
-    let outside = |script: &str| {
-        let script = format!("cd {} && {script}", here.at("").display());
-        let (code, out, err) = output(Command::new("sh").args(["-c", &script]));
-        assert_eq!(code, 0, "{script}: {out}{err}");
-        out
-    };
+    let outside = |script: &str| outside(&here, script);
     outside(
         "git init -q -b main . && git config user.name a && git config user.email a@b && mkdir .vscode sub \
          && echo main > AGENTS.md && echo 1 > .vscode/a && echo 1 > sub/.npmrc && git add -A && git commit -qm main \

@@ -1,7 +1,7 @@
 //! Facts about models that the API's list does not have, learned from its answers.
 //!
-//! Invariant: it is in memory only, and what may change for an hour: a restarted server may have another window, and one refusal
-//! teaches its limit then.
+//! Invariant: all of it is in memory only. What a server may change holds for an hour: a restarted server may have another
+//! window, and one refusal teaches its limit then.
 
 use std::cell::RefCell;
 use std::collections::HashMap;

@@ -80,7 +80,7 @@ impl ConfigChange {
     /// to be in `workspace`.
     ///
     /// # Errors
-    /// Why the change does not stay, for a note.
+    /// The reason for which the change is refused, as a part of a note.
     pub(super) fn judged(
         (was, is): (&[u8], &[u8]),
         git: &Path,

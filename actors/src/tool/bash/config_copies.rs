@@ -113,7 +113,7 @@ impl ConfigCopy {
     /// Gives the configuration the content of its copy, and returns the note about it.
     ///
     /// # Errors
-    /// Why it was not changed.
+    /// The reason for which the configuration stays unchanged, as a part of a note.
     fn take_over(&self, copies: &HeldFolder, workspace: &Path) -> Result<Option<String>, String> {
         let now = copies.read(OsStr::new(&self.copy), MAX_FILE);
         let now = now.map_err(|error| format!("what the command made of it: {error}"))?;
