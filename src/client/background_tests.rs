@@ -30,11 +30,11 @@ async fn what_is_started_writes_a_private_log_and_is_waited_for() {
     let folder = &home.config.home;
     let found = fs::read_to_string(folder.join("service.json")).unwrap();
     fs::remove_file(folder.join("service.json")).unwrap();
-    // It answers a little later.
+    // It answers a little later, with a whole file.
     let path = folder.join("service.json");
+    let path = path.display();
     let script = format!(
-        "echo out; echo err >&2; cat; sleep 0.1; printf '%s' '{found}' > {}; exec sleep 5",
-        path.display()
+        "echo out; echo err >&2; cat; sleep 0.1; printf '%s' '{found}' > {path}.new; mv {path}.new {path}; exec sleep 5"
     );
     let (_, remark) = find_or_start(&home.config, shell(&script), hasty())
         .await

@@ -33,9 +33,15 @@ def attach(service, log, *flags):
         if tracer.poll() is not None and service.is_alive():
             hint = "it needs root, or 0 in /proc/sys/kernel/yama/ptrace_scope"
             raise Failure(f"strace cannot attach ({hint}): {said.decode(errors='replace')}")
-        return b"attached with" in said or not service.is_alive()
+        # With the number of threads, if there are several.
+        return b" attached" in said or not service.is_alive()
 
-    wait_until("strace attaches", attached)
+    try:
+        wait_until("strace attaches", attached)
+    except Failure as failure:
+        tracer.kill()
+        errors.seek(0)
+        raise Failure(f"{failure}; strace says {errors.read().decode(errors='replace')!r}") from failure
     errors.close()
     return tracer
 
