@@ -21,9 +21,13 @@ pub struct FileChange {
     /// True if a command made the change. It was detected after the command, and the model has not seen the content.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub by_command: bool,
-    /// The permissions of a file that was removed, or of a program that a command made, for example 0o644.
+    /// The permissions of a file that was removed, those from before if a command changed them, or those of a program that
+    /// a command made; for example 0o644.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<u32>,
+    /// The permissions after a command that changed them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode_after: Option<u32>,
     /// Number of added lines.
     pub added: u64,
     /// Number of removed lines.

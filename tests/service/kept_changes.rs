@@ -6,8 +6,10 @@ use std::os::unix::fs::PermissionsExt as _;
 use harness_standin::Reply;
 use serde_json::{Value, json};
 
+use crate::bash::run;
 use crate::changing::Changing;
 use crate::checker::check as checked;
+use crate::eventually::eventually;
 use crate::program::{command, output};
 
 /// Makes a file and a program at protected places.
@@ -38,6 +40,15 @@ fn check(here: &Changing, approval: &Value, path: &str, diff: &str) {
         "{because}"
     );
     assert!(!here.at(path).exists(), "{path} was not taken back");
+}
+
+/// The names in the folder, sorted.
+fn names(here: &Changing) -> Vec<String> {
+    let entries = fs::read_dir(here.at("")).unwrap();
+    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut names: Vec<String> = names.collect();
+    names.sort();
+    names
 }
 
 /// Spec: [APPR-600] [APPR-601] [BASH-600] [UNDO-600]
@@ -71,15 +82,50 @@ async fn one_change_of_a_command_is_kept_and_the_other_taken_back() {
     );
     assert!(!here.at("AGENTS.md").exists());
     assert_eq!(here.read(".husky/pre-commit"), b"run\n");
-    let entries = fs::read_dir(here.at("")).unwrap();
-    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
-    let mut names: Vec<String> = names.collect();
-    names.sort();
-    assert_eq!(names, [".husky", "plain"]);
+    assert_eq!(names(&here), [".husky", "plain"]);
     // An undo takes the kept change back as well.
     let undone = here.order("POST", "/undo", &json!({})).await;
     assert_eq!(undone.status, 200, "{undone:?}");
     assert!(!here.at(".husky").exists() && !here.at("plain").exists());
+    assert_eq!(here.standin.violations(), [""; 0]);
+}
+
+/// Spec: [BASH-777]
+#[tokio::test]
+async fn what_a_job_left_is_asked_about_with_the_next_command() {
+    // Where nothing contains a job, no mount keeps it from a file that is there.
+    let here = Changing::with("ask", &["--sandbox", "off"]).await;
+    here.file("AGENTS.md", "old\n");
+    let changing = "echo x >> AGENTS.md; echo run > .envrc";
+    let text = format!("{changing}; sleep 0.5; touch done");
+    let (result, is_error) = run(&here, json!({"command": text, "background": true})).await;
+    assert!(!is_error && result.contains("job 1 started"), "{result}");
+    eventually("the end of the job", async || {
+        let is_there_again = || here.read("AGENTS.md") == b"old\n";
+        here.at("done").exists() && is_there_again() && !here.at(".envrc").exists()
+    })
+    .await;
+    let call = here.begin("bash", json!({"command": "true"})).await;
+    let mut decided = 0;
+    while let Some(approval) = here.asked().await {
+        let path = approval["change"]["path"].as_str().unwrap_or_default();
+        decided += usize::from(!path.is_empty());
+        let verdict = match path.ends_with(".envrc") {
+            true => "deny",
+            false => "allow",
+        };
+        assert_eq!(here.answer(&approval, verdict).await.status, 200);
+    }
+    let (result, _) = here.result(&call).await;
+    assert_eq!(decided, 2, "{result}");
+    assert_eq!(here.read("AGENTS.md"), b"old\nx\n", "{result}");
+    assert_eq!(names(&here), ["AGENTS.md", "done"], "{result}");
+    // One that ends at once asks within its own call.
+    let input = json!({"command": "echo run > .envrc", "background": true});
+    let (result, _) = run(&here, input).await;
+    let told = ".envrc is protected; the command's version was taken back: an operator denied it]";
+    assert!(result.contains(told), "{result}");
+    assert_eq!(names(&here), ["AGENTS.md", "done"], "{result}");
     assert_eq!(here.standin.violations(), [""; 0]);
 }
 

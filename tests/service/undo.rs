@@ -1,5 +1,6 @@
 //! Taking back what tools changed.
 
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -355,5 +356,50 @@ async fn what_commands_changed_is_shown_and_taken_back_as_far_as_it_is_known() {
     }
     let past = here.service.get(&path).await.to_string();
     assert_eq!(past.matches("\"type\":\"files_changed\"").count(), 1);
+    assert_eq!(here.standin.violations(), [""; 0]);
+}
+
+/// Spec: [UNDO-778]
+#[tokio::test]
+async fn what_commands_changed_unseen_is_taken_back_where_git_has_it() {
+    let here = Changing::in_mode("ask").await;
+    let tracked = ["binary", "dirty", "program", "src/a", "src/deep/b"];
+    for name in tracked {
+        here.file(name, format!("{name}\0\n"));
+    }
+    // The clock by which files are stamped is not finer than that.
+    tokio::time::sleep(std::time::Duration::from_millis(30)).await;
+    let work = here.at("");
+    git(&work, &["init", "-q", "-b", "main"]);
+    git(&work, &["add", "-A"]);
+    git(&work, &["commit", "-qm", "one"]);
+    here.file("dirty", "mine\n");
+    here.file("untracked", "mine\n");
+    // The command commits what it did: git's index is another one then.
+    let line = "sed -i s/a/b/ src/a; chmod 755 src/a; chmod 600 program; rm -r src/deep untracked; printf x >>binary; echo x >>dirty; \
+                git -c user.name=a -c user.email=a@b commit -qam two";
+    let (told, failed) = bash::run(&here, json!({"command": line})).await;
+    assert!(!failed, "{told}");
+    let undone = here.order("POST", "/undo", &json!({})).await;
+    assert_eq!(undone.status, 200, "{undone:?}");
+    let expected = [
+        "binary restored",
+        "dirty conflict",
+        "program restored",
+        "a restored",
+        "b restored",
+        "untracked conflict",
+    ];
+    assert_eq!(outcomes(&undone.json()["files"]), expected);
+    for name in ["program", "src/a"] {
+        let mode = std::fs::metadata(here.at(name))
+            .unwrap()
+            .permissions()
+            .mode();
+        assert_eq!(mode & 0o777, 0o644, "{name}");
+    }
+    for name in ["binary", "src/a", "src/deep/b"] {
+        assert_eq!(here.read(name), format!("{name}\0\n").as_bytes(), "{name}");
+    }
     assert_eq!(here.standin.violations(), [""; 0]);
 }

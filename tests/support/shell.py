@@ -1,4 +1,5 @@
-"""A service whose model calls `bash` with the JSON of the last prompt, and then says that it is done."""
+"""A service whose model calls `bash`, or the tool that it names, with the JSON of the last prompt, and then says that it
+is done."""
 
 import json
 import urllib.parse
@@ -23,7 +24,8 @@ class ShellService(Service):
         last = content if isinstance(content, str) else content[-1].get("text", "")
         if last.startswith("{"):
             self.calls += 1
-            return call("bash", json.loads(last), f"call_{self.calls}")
+            given = json.loads(last)
+            return call(given.pop("tool", "bash"), given, f"call_{self.calls}")
         return events("done")
 
     def shell(self, conversation, **given):

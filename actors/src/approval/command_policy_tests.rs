@@ -128,11 +128,14 @@ fn a10_nothing_that_changes_or_sends_is_allowed_without_a_rule_or_the_mode_sandb
 /// Spec: [APPR-26]
 #[test]
 fn a09_the_order_of_rules_makes_no_difference() {
-    for row in rows() {
+    // The order in the table is tried by another test.
+    for row in rows().into_iter().filter(|row| row.rules.len() > 1) {
         let plan = row.plan();
-        let mut rules = row.rules.clone();
-        for _ in 0..rules.len() {
-            rules.rotate_left(1);
+        let mut reversed = row.rules.clone();
+        reversed.reverse();
+        let mut rotated = row.rules.clone();
+        rotated.rotate_left(row.rules.len() / 2);
+        for rules in [reversed, rotated] {
             let decided = MODES.map(|mode| word(&decide(mode, &rules, &plan)));
             assert_eq!(decided, row.decided, "{}", row.line);
         }

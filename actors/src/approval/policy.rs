@@ -178,6 +178,7 @@ mod tests {
             after: Some(String::new()),
             by_command: false,
             mode: None,
+            mode_after: None,
             added: 0,
             removed: 0,
             diff: String::new(),

@@ -8,51 +8,117 @@ const GIT: &str = ".git";
 /// Files and folders that tell other programs what to do, wherever below the folder they are. `*` at the end matches
 /// any text.
 ///
-/// Source: the documentation of git, direnv, mise, VS Code, JetBrains' editors, Zed, Vim, GDB, husky, lefthook,
-/// pre-commit, Dev Containers, Cargo, npm, pnpm and Yarn on files that they read or run without asking.
+/// Source: the documentation of each program on files of a folder that it reads or runs. Files that are themselves the
+/// programs or the build of a project, such as `Makefile` and `package.json`, are not among them.
 const PROTECTED: &[&str] = &[
+    // Git.
     GIT,
     ".gitmodules",
     ".gitattributes",
-    ".envrc",
-    ".mise.toml",
-    ".vscode",
-    ".idea",
-    ".zed",
-    ".exrc",
-    ".gdbinit",
+    // What runs before and after commits.
     ".husky",
-    ".devcontainer*",
-    ".npmrc",
-    ".pnpmfile.cjs",
-    ".yarnrc*",
-    ".pre-commit-config.yaml",
+    ".pre-commit-config*",
     "lefthook*",
     ".lefthook*",
+    // Environments: direnv, mise, Dev Containers.
+    ".envrc",
+    ".mise",
+    ".mise.toml",
+    ".mise.local.toml",
+    "mise.toml",
+    "mise.local.toml",
+    ".devcontainer*",
+    // Editors: VS Code, those of JetBrains, Zed, Vim, Neovim, Emacs.
+    ".vscode",
+    ".idea",
+    ".fleet",
+    ".zed",
+    ".exrc",
+    ".vimrc",
+    ".nvimrc",
+    ".nvim.lua",
+    ".dir-locals.el",
+    // Debuggers and interpreters.
+    ".gdbinit",
+    ".lldbinit",
+    ".pdbrc",
+    ".perldb",
+    ".ghci",
+    ".ocamlinit",
+    ".iex.exs",
+    ".irbrc",
+    ".pryrc",
+    ".octaverc",
+    ".Rprofile",
+    // Package managers and builders: npm, pnpm, Yarn, Bun, Bazel, Maven.
+    ".npmrc",
+    ".pnpmfile*",
+    ".yarnrc*",
+    "bunfig.toml",
+    ".bazelrc",
+    ".mvn",
+    // Shells.
     ".bashrc",
+    ".bash_aliases",
     ".bash_profile",
     ".bash_login",
     ".bash_logout",
     ".profile",
+    ".inputrc",
+    ".kshrc",
+    ".cshrc",
+    ".tcshrc",
     ".zshrc",
     ".zshenv",
     ".zprofile",
     ".zlogin",
     ".zlogout",
+    // Agents.
     "AGENTS.md",
+    "AGENTS.override.md",
+    "AGENT.md",
     "CLAUDE.md",
     "CLAUDE.local.md",
+    "GEMINI.md",
     ".agents",
     ".claude",
+    ".codex",
+    ".gemini",
     ".cursor",
+    ".cursorrules",
+    ".opencode",
+    "opencode.json*",
+    ".windsurf",
+    ".windsurfrules",
+    ".clinerules",
+    ".roo",
+    ".roomodes",
+    ".kiro",
+    ".continue",
+    ".junie",
+    ".aider.conf.yml",
+    ".goosehints",
     ".mcp.json",
 ];
 /// Files below a folder of that name.
-const PROTECTED_IN: &[(&str, &str)] = &[(".cargo", "config*"), (".config", "fish")];
+const PROTECTED_IN: &[(&str, &str)] = &[
+    (".cargo", "config*"),
+    (".config", "fish"),
+    (".config", "mise*"),
+    (".github", "copilot-instructions.md"),
+    (".github", "instructions"),
+];
 /// The entries that make a bare repository of a folder: git runs its hooks.
 const BARE: &[&str] = &["HEAD", "objects", "refs", "hooks", "config"];
 /// Places of [`PROTECTED_IN`] whose names are known in full.
-const NAMED_IN: [&str; 3] = [".cargo/config", ".cargo/config.toml", ".config/fish"];
+const NAMED_IN: [&str; 6] = [
+    ".cargo/config",
+    ".cargo/config.toml",
+    ".config/fish",
+    ".config/mise",
+    ".github/copilot-instructions.md",
+    ".github/instructions",
+];
 
 /// True if a path below the folder tells other programs what to do. Letters count as the same in both sizes: some file
 /// systems make no difference.
@@ -127,7 +193,26 @@ fn lower_names(below: &Path) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+    use std::fs;
+
     use super::*;
+
+    /// Spec: [BASH-550]
+    #[test]
+    fn the_manual_lists_each_protected_name() {
+        let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/tools.md");
+        let page = fs::read_to_string(page).unwrap();
+        let block = page.split("```text\n.git ").nth(1).unwrap();
+        let (block, _) = block.split_once("```").unwrap();
+        let listed = block.split_whitespace().map(str::to_owned);
+        let listed: BTreeSet<String> = listed.chain([GIT.to_owned()]).collect();
+        let names = PROTECTED.iter().map(|name| (*name).to_owned());
+        let below = PROTECTED_IN
+            .iter()
+            .map(|(folder, name)| format!("{folder}/{name}"));
+        assert_eq!(listed, names.chain(below).collect());
+    }
 
     /// Spec: [BASH-550]
     #[test]

@@ -54,8 +54,8 @@ impl Bash {
             lifeline: lifeline.clone(),
             capture: Arc::clone(&capture),
         };
-        let search_path = ready.search_path.clone();
-        let jobs = self.jobs.clone();
+        let (search_path, workspace) = (ready.search_path.clone(), ready.workspace.clone());
+        let (jobs, bash) = (self.jobs.clone(), self.clone());
         let (mut starting, running) = jobs.begin(new).map_err(EffectError::Failed)?;
         let began = Instant::now();
         let (done, ended) = oneshot::channel();
@@ -92,6 +92,8 @@ impl Bash {
             .unwrap_or_else(PoisonError::into_inner)
             .told();
         let places = search_path.note(ended.code).into_iter().collect();
+        let proposals = blocking(move || bash.left_by_jobs(&workspace, &context));
+        let proposals = proposals.await.map_err(|error| failed(&error))?;
         let finished = Finished {
             command: &command,
             call: &call,
@@ -102,7 +104,10 @@ impl Bash {
             next_folder: NextFolder::Same,
             places,
         };
-        Ok(finished.outcome())
+        Ok(ToolOutcome {
+            proposals,
+            ..finished.outcome()
+        })
     }
 
     /// Runs a command to its end. Blocks for as long as it runs.
@@ -150,7 +155,7 @@ impl Bash {
             writing,
             approved,
         };
-        // Its call has ended: operators are not asked.
+        // Its call has ended: operators are asked with another one.
         let (ended, notes, _) = self.guarded(ready, &order, known, None, run)?;
         for note in notes {
             add_note(capture, &note);

@@ -26,7 +26,7 @@ use crate::tool::launch::{LaunchOrder, Launcher};
 /// Maximum time that git may take for one call.
 const LIMIT: Duration = Duration::from_secs(20);
 /// Maximum size of all objects that are read at once, in bytes.
-const MAX_OBJECTS: usize = 64 * 1024 * 1024;
+pub(super) const MAX_OBJECTS: usize = 64 * 1024 * 1024;
 /// Maximum number of files that are looked for.
 const MAX_PATHS: usize = 200;
 /// Maximum number of folders above a file.
@@ -172,6 +172,17 @@ impl GitReader<'_> {
             }
         }
         Ok(contents)
+    }
+
+    /// The contents of the files with these names of objects; those that are missing are left out. Blocks.
+    ///
+    /// # Errors
+    /// If git could not be run, or wrote too much.
+    pub(super) fn blobs(&self, names: &BTreeSet<&str>) -> io::Result<BTreeMap<String, Vec<u8>>> {
+        let objects = self.read(OBJECTS, names.iter().copied())?;
+        let blobs = objects.into_iter();
+        let blobs = blobs.filter(|(_, object)| object.kind == "blob");
+        Ok(blobs.map(|(name, object)| (name, object.content)).collect())
     }
 
     /// Reads the trees on the way to these paths.

@@ -1,11 +1,12 @@
-//! Reads from git's index which paths are repositories of their own (gitlinks).
+//! Reads from git's index which paths are repositories of their own (gitlinks), and which objects have the contents of
+//! files that are as git last saw them.
 //!
 //! Git is lenient with an index that no git has written: it takes the length of a name from the flags, and the
 //! positions of entries from a table that threads use. An index in which these differ from each other is not read.
 //!
 //! Source: gitformat-index(5); `read-cache.c` and `split-index.c` of git.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStringExt as _;
 use std::path::PathBuf;
@@ -23,6 +24,8 @@ const MAX_INDEX: u64 = 256 * 1024 * 1024;
 const MAX_CONFIG: u64 = 256 * 1024;
 /// The bits of a mode that tell the kind of an entry. Git ignores the others.
 const KIND: u32 = 0o170_000;
+/// The kind of an entry that is a regular file.
+const REGULAR: u32 = 0o100_000;
 /// The kind of an entry that is a commit of another repository.
 const GITLINK: u32 = 0o160_000;
 /// Bytes of an entry before the name of its object: times, device, inode, mode, owner, size.
@@ -31,6 +34,8 @@ const STATS: usize = 40;
 const MODE: usize = 24;
 /// The flag of an entry that has two more bytes of flags.
 const EXTENDED: u16 = 0x4000;
+/// The bits of the flags that tell the sides of a conflict.
+const STAGE: u16 = 0x3000;
 /// The bits of the flags that have the length of the name, and the value for any longer name.
 const NAME_LENGTH: u16 = 0x0fff;
 /// Length of the hash in the extension that has the end of the entries. Older gits use it with longer hashes, too.
@@ -51,6 +56,17 @@ struct SharedIndex {
     name: String,
     /// The positions of its entries that the other one has replaced by gitlinks, without repeating their paths.
     replaced: BTreeSet<usize>,
+}
+
+/// The numbers of a file from git's last look at it, as its index has them: larger ones are cut.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct IndexStat {
+    /// The time of the last change of the file or of its properties, in seconds and nanoseconds.
+    pub(super) changed: (u32, u32),
+    /// The time of the last change of its content.
+    pub(super) modified: (u32, u32),
+    pub(super) inode: u32,
+    pub(super) size: u32,
 }
 
 /// The submodules that a repository's index tells.
@@ -83,9 +99,37 @@ pub(super) fn gitlinks(git: &HeldFolder, configured: &HeldFolder) -> Option<Inde
     })
 }
 
+/// The objects with the contents of regular files, by their paths below the working tree: of those files that git last
+/// saw with these numbers. `None` if git has not written the index, or continues another one with it.
+pub(super) fn indexed_objects(
+    index: &[u8],
+    object: usize,
+    wanted: &BTreeMap<Vec<u8>, IndexStat>,
+) -> Option<BTreeMap<Vec<u8>, String>> {
+    let mut rest = IndexBytes(index);
+    let (version, count) = rest.head()?;
+    let mut objects = BTreeMap::new();
+    let mut name: Vec<u8> = Vec::new();
+    for _ in 0..count {
+        let entry = rest.entry(version, object, &mut name)?;
+        if name.is_empty() {
+            return None;
+        }
+        let is_file = entry.mode & KIND == REGULAR && entry.flags & STAGE == 0;
+        if is_file && wanted.get(&name) == Some(&entry.stat()?) {
+            objects.insert(name.clone(), hexadecimal(entry.object));
+        }
+    }
+    Some(objects)
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 /// The length of the names of objects. A configuration that cannot be read is reported elsewhere. `None` if git has no
 /// such objects.
-fn object_length(configured: &HeldFolder) -> Option<usize> {
+pub(super) fn object_length(configured: &HeldFolder) -> Option<usize> {
     let config = configured.read(OsStr::new("config"), MAX_CONFIG);
     let entries = config.ok().flatten().and_then(|(text, _)| parse(&text));
     let mut entries = entries.unwrap_or_default().into_iter().rev();
@@ -101,14 +145,7 @@ fn object_length(configured: &HeldFolder) -> Option<usize> {
 /// that are wanted. `None` if git would not read it, or has not written it.
 fn index_links(index: &[u8], object: usize, wanted: &BTreeSet<usize>) -> Option<IndexLinks> {
     let mut rest = IndexBytes(index);
-    if rest.split(4)? != b"DIRC" {
-        return None;
-    }
-    let version = rest.number()?;
-    if !(2..=4).contains(&version) {
-        return None;
-    }
-    let count = usize::try_from(rest.number()?).ok()?;
+    let (version, count) = rest.head()?;
     let mut links = IndexLinks::default();
     let mut name: Vec<u8> = Vec::new();
     let (mut nameless, mut starts) = (Vec::new(), Vec::new());
@@ -218,8 +255,7 @@ fn is_table(content: &[u8], starts: &[(usize, usize)], count: usize) -> bool {
 /// replace one of it, which are the first and have no name.
 fn shared(content: &[u8], object: usize, nameless: &[bool]) -> Option<SharedIndex> {
     let mut rest = IndexBytes(content);
-    let name = rest.split(object)?;
-    let name = name.iter().map(|byte| format!("{byte:02x}")).collect();
+    let name = hexadecimal(rest.split(object)?);
     let mut replaced = Vec::new();
     if !rest.0.is_empty() {
         rest.bitmap()?;
@@ -272,10 +308,31 @@ fn set_bits(words: &[u8], most: usize) -> Option<Vec<usize>> {
 }
 
 /// An entry of an index, without its name.
-struct IndexEntry {
+struct IndexEntry<'i> {
+    stats: &'i [u8],
     mode: u32,
+    /// The name of its object.
+    object: &'i [u8],
+    flags: u16,
     /// True if its name does not continue the one before.
     is_whole: bool,
+}
+
+impl IndexEntry<'_> {
+    fn stat(&self) -> Option<IndexStat> {
+        let mut rest = IndexBytes(self.stats);
+        let mut next = || rest.number();
+        let changed = (next()?, next()?);
+        let modified = (next()?, next()?);
+        let (_device, inode) = (next()?, next()?);
+        let (_mode, _owner, _group) = (next()?, next()?, next()?);
+        Some(IndexStat {
+            changed,
+            modified,
+            inode,
+            size: next()?,
+        })
+    }
 }
 
 /// The bytes that were not read yet.
@@ -288,6 +345,16 @@ impl<'i> IndexBytes<'i> {
         Some(head)
     }
 
+    /// The version and the number of entries, with which an index begins.
+    fn head(&mut self) -> Option<(u32, usize)> {
+        if self.split(4)? != b"DIRC" {
+            return None;
+        }
+        let version = self.number()?;
+        let count = usize::try_from(self.number()?).ok()?;
+        (2..=4).contains(&version).then_some((version, count))
+    }
+
     fn number(&mut self) -> Option<u32> {
         Some(u32::from_be_bytes(self.split(4)?.try_into().ok()?))
     }
@@ -297,11 +364,11 @@ impl<'i> IndexBytes<'i> {
     }
 
     /// The next entry. `name` has the name of the one before, and gets that of this one.
-    fn entry(&mut self, version: u32, object: usize, name: &mut Vec<u8>) -> Option<IndexEntry> {
+    fn entry(&mut self, version: u32, object: usize, name: &mut Vec<u8>) -> Option<IndexEntry<'i>> {
         let before = self.0.len();
         let stats = self.split(STATS)?;
         let mode = u32::from_be_bytes(stats.get(MODE..MODE + 4)?.try_into().ok()?);
-        self.split(object)?;
+        let object = self.split(object)?;
         let flags = self.short()?;
         if flags & EXTENDED != 0 {
             if version < 3 {
@@ -322,7 +389,10 @@ impl<'i> IndexBytes<'i> {
         }
         let length = usize::from(flags & NAME_LENGTH);
         (length == name.len().min(NAME_LENGTH.into())).then_some(IndexEntry {
+            stats,
             mode,
+            object,
+            flags,
             is_whole: kept == 0,
         })
     }
@@ -394,6 +464,51 @@ mod tests {
             let index = std::fs::read(at.join(".git/index")).unwrap();
             assert_eq!(links(&index, 20).is_some(), is_read, "{}", path.len());
         }
+    }
+
+    /// Spec: [UNDO-778]
+    #[test]
+    fn the_objects_of_files_are_found_by_the_numbers_that_git_saw() {
+        use std::os::unix::fs::MetadataExt as _;
+        let home = tempfile::tempdir().unwrap();
+        let at = home.path();
+        git(at, &["init", "-q"]);
+        std::fs::create_dir(at.join("deep")).unwrap();
+        std::fs::write(at.join("deep/hello"), "hello\n").unwrap();
+        std::os::unix::fs::symlink("hello", at.join("deep/link")).unwrap();
+        git(at, &["add", "."]);
+        let found = std::fs::symlink_metadata(at.join("deep/hello")).unwrap();
+        let number = |wide: i64| u32::try_from(wide).unwrap();
+        let stat = IndexStat {
+            changed: (number(found.ctime()), number(found.ctime_nsec())),
+            modified: (number(found.mtime()), number(found.mtime_nsec())),
+            inode: u32::try_from(found.ino() & 0xffff_ffff).unwrap(),
+            size: u32::try_from(found.len()).unwrap(),
+        };
+        let later = IndexStat {
+            changed: (stat.changed.0 + 1, stat.changed.1),
+            ..stat
+        };
+        let path = b"deep/hello".to_vec();
+        let link = b"deep/link".to_vec();
+        for version in ["2", "3", "4"] {
+            git(at, &["update-index", "--index-version", version]);
+            let index = std::fs::read(at.join(".git/index")).unwrap();
+            let objects = |stat: IndexStat| {
+                let wanted = [(path.clone(), stat), (link.clone(), stat)].into();
+                indexed_objects(&index, 20, &wanted).unwrap()
+            };
+            let hello = "ce013625030ba8dba906f756967f9e9ca394464a".to_owned();
+            assert_eq!(objects(stat), [(path.clone(), hello)].into(), "{version}");
+            assert_eq!(objects(later), BTreeMap::new(), "{version}");
+            let cut = &index[..index.len() / 2];
+            assert_eq!(indexed_objects(cut, 20, &BTreeMap::new()), None);
+        }
+        git(at, &["update-index", "--split-index"]);
+        git(at, &["update-index", "--chmod=+x", "deep/hello"]);
+        let split = std::fs::read(at.join(".git/index")).unwrap();
+        let objects = indexed_objects(&split, 20, &[(path, stat)].into());
+        assert!(objects.is_none_or(|objects| objects.is_empty()));
     }
 
     /// Spec: [BASH-208]

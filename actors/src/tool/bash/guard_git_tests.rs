@@ -8,6 +8,7 @@ use std::sync::Arc;
 use super::*;
 use crate::tool::PlainLauncher;
 use crate::tool::bash::inventory::Inventory;
+use crate::tool::bash::put_aside::MAX_NOTES;
 use crate::tool::bash::reach;
 
 /// Makes a hook that is not one of the operator's.
@@ -62,7 +63,7 @@ impl Ground {
             workspace: &workspace,
             closed: &Arc::default(),
         };
-        guard.put_back(before.made_places(), &git, None).0
+        guard.put_back(before.made_places(), &git).take_notes()
     }
 }
 
@@ -228,23 +229,6 @@ fn a_file_that_takes_the_place_of_a_held_one_is_told_and_stays() {
             "{notes:?}"
         );
     }
-    // Where no mount holds a place, a note names each change that stays.
-    let ground = Ground::new(START);
-    let workspace = ground.at("");
-    let workspace = fs::canonicalize(workspace).unwrap();
-    let reach = reach::find(&workspace, &[]);
-    let known = KnownCommits::default();
-    let guard = CommandGuard::look(&workspace, &reach, &reach.protected, &known).unwrap();
-    let guard = guard.without_mounts();
-    ground.run("git config core.fsmonitor ./run; echo x >>.git/config2; rm .git/config2");
-    let git = GitReader {
-        launcher: &PlainLauncher,
-        workspace: &workspace,
-        closed: &Arc::default(),
-    };
-    let notes = guard.put_back(ContentPlaces::default(), &git, None).0;
-    assert_eq!(notes.len(), 1, "{notes:?}");
-    assert!(notes[0].contains("core.fsmonitor"), "{notes:?}");
 }
 
 /// Spec: [BASH-584]

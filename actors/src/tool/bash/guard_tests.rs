@@ -7,7 +7,7 @@ use super::*;
 use crate::clock::Clock;
 use crate::tool::bash::inventory::Inventory;
 use crate::tool::bash::reach;
-use crate::tool::{BeforeStore, Cancellation, PlainLauncher};
+use crate::tool::{BeforeStore, Cancellation, PlainLauncher, ToolContext};
 
 /// A folder with a repository, and the places of it that are protected.
 struct Ground {
@@ -74,7 +74,7 @@ fn put_back(workspace: &Path, guard: CommandGuard, made: ContentPlaces) -> Vec<S
         workspace,
         closed: &Arc::default(),
     };
-    guard.put_back(made, &git, None).0
+    guard.put_back(made, &git).take_notes()
 }
 
 /// Spec: [BASH-07]
@@ -206,7 +206,8 @@ fn operators_are_asked_about_text_and_the_rest_stays_aside() {
             workspace: &workspace,
             closed: &Arc::default(),
         };
-        guard.put_back(ContentPlaces::default(), &git, Some(&context))
+        let left = guard.put_back(ContentPlaces::default(), &git);
+        left.settle(&workspace, &context)
     };
     let aside = || {
         let names = fs::read_dir(&workspace).unwrap();

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::io;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -11,6 +12,7 @@ use tokio::time::Instant;
 
 use super::capture::Capture;
 use super::process::{Ended, GRACE, Lifeline};
+use super::put_aside::GuardNotes;
 use crate::ids::ConversationId;
 use crate::tool::ToolError;
 
@@ -20,6 +22,8 @@ const MAX_OF_CONVERSATION: usize = 8;
 const MAX_RUNNING: usize = 32;
 /// Maximum number of ended jobs that are kept with the last of their output. Their ends are on record.
 pub(super) const MAX_ENDED: usize = 32;
+/// Maximum number of ended jobs of which operators can still be asked what they left at protected places.
+pub(super) const MAX_LEFT: usize = 8;
 /// Time within which a job that was ended must have exited.
 const END_LIMIT: Duration = Duration::from_millis(1000);
 #[derive(Default)]
@@ -29,6 +33,15 @@ pub(super) struct Held {
     pub(super) news: VecDeque<ConversationId>,
     /// True if the service begins no job any longer.
     pub(super) is_closed: bool,
+    /// The changes at protected places that operators have yet to be asked about, the oldest first.
+    pub(super) left: Vec<LeftByJob>,
+}
+
+/// The changes of a job at protected places of its conversation's folder.
+pub(super) struct LeftByJob {
+    pub(super) conversation: ConversationId,
+    pub(super) workspace: PathBuf,
+    pub(super) changes: GuardNotes,
 }
 
 pub(super) struct Entry {

@@ -1,7 +1,7 @@
 //! Folders that are held open, and what is done in them by name: no path is looked up, and no link is followed.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::{File, Permissions};
+use std::fs::{File, Metadata, Permissions};
 use std::io::{self, Read as _, Write as _};
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt as _;
@@ -154,7 +154,12 @@ impl HeldFolder {
         self.read_with(name, most, OFlag::empty())
     }
 
-    fn read_with(&self, name: &OsStr, most: u64, how: OFlag) -> io::Result<Option<(Vec<u8>, u32)>> {
+    /// Opens a regular file for reading.
+    pub(super) fn file(&self, name: &OsStr) -> io::Result<File> {
+        Ok(self.file_with(name, OFlag::O_NOFOLLOW)?.0)
+    }
+
+    fn file_with(&self, name: &OsStr, how: OFlag) -> io::Result<(File, Metadata)> {
         // A pipe in its place is not waited for.
         let flags = OFlag::O_RDONLY | OFlag::O_NONBLOCK | OFlag::O_NOCTTY;
         let flags = flags | OFlag::O_CLOEXEC | how;
@@ -163,6 +168,11 @@ impl HeldFolder {
         if !found.is_file() {
             return Err(io::ErrorKind::InvalidInput.into());
         }
+        Ok((file, found))
+    }
+
+    fn read_with(&self, name: &OsStr, most: u64, how: OFlag) -> io::Result<Option<(Vec<u8>, u32)>> {
+        let (file, found) = self.file_with(name, how)?;
         let mut content = Vec::new();
         file.take(most + 1).read_to_end(&mut content)?;
         let is_whole = u64::try_from(content.len()).is_ok_and(|length| length <= most);

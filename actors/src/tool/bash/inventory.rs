@@ -10,7 +10,10 @@ use std::time::{Duration, SystemTime};
 use harness_protocol::{ChangeAction, FileChange};
 use tokio::time::Instant;
 
+use super::content_places::ContentPlaces;
+use super::git_index::IndexStat;
 use super::held_contents::{HeldContents, MAX_FILE};
+use super::indexed_contents::IndexedContents;
 use crate::attachment::sha256;
 use crate::clock::Clock;
 use crate::tool::change::{Diff, diff, place_of, read_bytes};
@@ -25,6 +28,8 @@ const PATIENCE: Duration = Duration::from_millis(500);
 const MAX_NAMED: usize = 256;
 /// How much of the diffs of all files is shown, in bytes.
 const MAX_DIFFS: usize = 64 * 1024;
+/// Time after which no more diffs are made, all together.
+const DIFF_PATIENCE: Duration = Duration::from_secs(1);
 /// How many bytes of new contents are read to be hashed.
 const MAX_READ: u64 = 64 * 1024 * 1024;
 /// The name of a repository's own folder, or of the file that leads to it.
@@ -38,11 +43,13 @@ const FROM_ELSEWHERE: &str = "it is older than the command and came from elsewhe
 ///
 /// Source: inode_timestamps in the kernel, a jiffy of at most 10 ms.
 const RESOLUTION: Duration = Duration::from_millis(10);
-/// The bits of a mode that tell the kind of a file, and those of a regular file.
+/// The bits of a mode that tell the kind of a file, and their value for a regular one.
 ///
 /// Source: inode(7), "The file type and mode".
 const FORMAT: u32 = 0o170_000;
 const REGULAR: u32 = 0o100_000;
+/// The bits of a mode that are permissions.
+const PERMISSIONS: u32 = 0o7777;
 /// Folders that are passed over: what is in them is made by programs, and made again.
 const PASSED_OVER: &[&str] = &[GIT, "node_modules", "__pycache__"];
 /// Files that mark such a folder.
@@ -84,6 +91,22 @@ impl Stamp {
     fn is_regular(&self) -> bool {
         self.mode & FORMAT == REGULAR
     }
+
+    /// The numbers as an index of git has them.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "git cuts them too"
+    )]
+    fn in_index(&self) -> IndexStat {
+        let time = |(seconds, nanoseconds): (i64, i64)| (seconds as u32, nanoseconds as u32);
+        IndexStat {
+            changed: time(self.changed),
+            modified: time(self.content.modified),
+            inode: self.content.inode as u32,
+            size: self.content.size as u32,
+        }
+    }
 }
 
 /// The state of a folder before a command.
@@ -106,14 +129,6 @@ struct Listing {
     marked: BTreeSet<PathBuf>,
     /// Whether it is all there is.
     is_whole: bool,
-}
-
-/// The protected places of content that have files, relative to the folder.
-#[derive(Debug, Default)]
-pub(super) struct ContentPlaces {
-    pub(super) places: BTreeSet<PathBuf>,
-    /// Those among them that are in a repository below the folder.
-    pub(super) nested: BTreeSet<PathBuf>,
 }
 
 /// The changes that a command made.
@@ -156,8 +171,12 @@ impl Inventory {
         made
     }
 
-    /// The files that differ now. Contents from before that are held are kept in the store. Blocks.
-    pub(super) fn compare(self, context: &ToolContext) -> Found {
+    /// The files that differ now. Contents from before that are held, or that git has, are kept in the store. Blocks.
+    pub(super) fn compare(
+        self,
+        context: &ToolContext,
+        indexed: Option<&IndexedContents<'_>>,
+    ) -> Found {
         let now = Listing::of(&self.workspace, None);
         let is_whole = self.found.is_whole && now.is_whole;
         let mut changed: Vec<(PathBuf, ChangeAction)> = Vec::new();
@@ -180,13 +199,18 @@ impl Inventory {
             changed = self.held.changed();
         }
         let moved = now.moved_from(&self.found);
+        let indexed =
+            indexed.map(|indexed| indexed.contents(&self.unknown(&changed, &moved, context)));
+        let indexed = indexed.unwrap_or_default();
         let mut naming = Naming {
             inventory: &self,
             now: &now,
-            lost_sizes: self.lost_sizes(&changed, &now, &moved),
+            lost_sizes: self.lost_sizes(&changed, &now, &moved, &indexed),
             moved,
+            indexed,
             context,
             diffs: MAX_DIFFS,
+            diffs_until: Instant::now() + DIFF_PATIENCE,
             read: MAX_READ,
         };
         let mut changes = Vec::new();
@@ -211,17 +235,38 @@ impl Inventory {
 }
 
 impl Inventory {
+    /// The first files that were changed or removed and whose content from before is neither held nor at another name,
+    /// with the numbers that they had.
+    fn unknown(
+        &self,
+        changed: &[(PathBuf, ChangeAction)],
+        moved: &HashMap<PathBuf, PathBuf>,
+        context: &ToolContext,
+    ) -> Vec<(PathBuf, IndexStat)> {
+        let stat = |(path, _): &(PathBuf, ChangeAction)| {
+            let was = self.found.files.get(path)?;
+            let is_known = self.held.content(path).is_some() || moved.contains_key(path);
+            let is_wanted = was.is_regular() && was.content.size <= MAX_FILE && !is_known;
+            let is_open = closed::check_path(path, &context.closed).is_ok();
+            (is_wanted && is_open).then(|| (path.clone(), was.in_index()))
+        };
+        changed.iter().filter_map(stat).take(MAX_NAMED).collect()
+    }
+
     /// The sizes of files that were changed and whose content from before is not known.
     fn lost_sizes(
         &self,
         changed: &[(PathBuf, ChangeAction)],
         now: &Listing,
         moved: &HashMap<PathBuf, PathBuf>,
+        indexed: &HashMap<PathBuf, Vec<u8>>,
     ) -> HashSet<u64> {
         let is_changed = |(_, action): &&(PathBuf, ChangeAction)| *action == ChangeAction::Changed;
         let lost_size = |(path, _): &(PathBuf, ChangeAction)| {
             let was = self.found.files.get(path)?;
-            let is_known = self.held.content(path).is_some() || moved.contains_key(path);
+            let is_known = self.held.content(path).is_some()
+                || moved.contains_key(path)
+                || indexed.contains_key(path);
             let is_same = now.files.get(path).map(|now| now.content) == Some(was.content);
             (was.is_regular() && !is_known && !is_same).then_some(was.content.size)
         };
@@ -334,9 +379,13 @@ struct Naming<'a> {
     lost_sizes: HashSet<u64>,
     /// The new names of files that are no longer what is at their paths.
     moved: HashMap<PathBuf, PathBuf>,
+    /// The contents that git has of files from before.
+    indexed: HashMap<PathBuf, Vec<u8>>,
     context: &'a ToolContext,
     /// How much of diffs may still be shown.
     diffs: usize,
+    /// The time up to which diffs are made.
+    diffs_until: Instant,
     /// How many bytes may still be read.
     read: u64,
 }
@@ -352,7 +401,9 @@ impl Naming<'_> {
             ChangeAction::Made => None,
             ChangeAction::Changed | ChangeAction::Removed | ChangeAction::Unknown => {
                 let held = self.inventory.held.content(path).map(Cow::Borrowed);
-                held.or_else(|| self.moved_content(path).map(Cow::Owned))
+                let moved = || self.moved_content(path).map(Cow::Owned);
+                let known = held.or_else(moved);
+                known.or_else(|| self.indexed.remove(path).map(Cow::Owned))
             }
         };
         let before = before.as_deref();
@@ -360,7 +411,11 @@ impl Naming<'_> {
             ChangeAction::Removed => None,
             ChangeAction::Made | ChangeAction::Changed | ChangeAction::Unknown => self.read(path),
         };
-        let mode = was.or(is).map(|stamp| stamp.mode & 0o7777);
+        let modes = was
+            .zip(is)
+            .filter(|(was, is)| was.is_regular() && is.is_regular());
+        let modes = modes.map(|(was, is)| (was.mode & PERMISSIONS, is.mode & PERMISSIONS));
+        let modes = modes.filter(|(was, is)| was != is);
         let same_mode = was.map(|was| was.mode) == is.map(|is| is.mode);
         if before.is_some() && before == after.as_deref() && same_mode {
             return None;
@@ -371,6 +426,7 @@ impl Naming<'_> {
         let is_foreign = action != ChangeAction::Removed && self.is_from_elsewhere(path);
         let diff = self.diff(action, before, after.as_deref());
         let kept = before.and_then(|bytes| self.keep(path, bytes));
+        let was_mode = was.map(|was| was.mode & PERMISSIONS);
         Some(FileChange {
             path: path.to_string_lossy().into_owned(),
             asked: None,
@@ -382,7 +438,13 @@ impl Naming<'_> {
                 .filter(|_| !is_copy && !is_foreign)
                 .map(sha256),
             by_command: true,
-            mode: mode.filter(|_| action == ChangeAction::Removed),
+            mode: match action {
+                ChangeAction::Removed => was_mode,
+                ChangeAction::Made | ChangeAction::Changed | ChangeAction::Unknown => {
+                    modes.map(|(was, _)| was)
+                }
+            },
+            mode_after: modes.map(|(_, is)| is),
             added: diff.added,
             removed: diff.removed,
             diff: diff.text,
@@ -457,6 +519,12 @@ impl Naming<'_> {
         let (Some(before), Some(after)) = (before.filter(is_text), after.filter(is_text)) else {
             return Diff::default();
         };
+        if Instant::now() > self.diffs_until {
+            return Diff {
+                is_cut: true,
+                ..Diff::default()
+            };
+        }
         let diff = diff(before, after, &self.context.redaction).cut(self.diffs);
         self.diffs -= diff.text.len();
         diff

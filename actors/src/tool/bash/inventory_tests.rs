@@ -39,7 +39,7 @@ impl Home {
         let seen: Vec<PathBuf> = seen.iter().map(|name| self.at(name)).collect();
         let before = Inventory::take(&self.context.folder, &seen);
         command();
-        before.compare(&self.context)
+        before.compare(&self.context, None)
     }
 
     fn undo(&self) -> Undo {
@@ -321,7 +321,7 @@ fn a_file_that_came_from_an_unknown_place_is_never_overwritten_or_removed_by_und
     fs::rename(&outside, home.at("new")).unwrap();
     // One that has another name is no only copy.
     fs::hard_link(home.at("target/other"), home.at("linked")).unwrap();
-    let found = before.compare(&home.context);
+    let found = before.compare(&home.context, None);
     let noted = |name: &str| {
         let path = home.at(name).display().to_string();
         let change = found.changes.iter().find(|it| it.path == path).unwrap();

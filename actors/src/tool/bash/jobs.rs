@@ -5,6 +5,7 @@
 
 use std::fmt;
 use std::io;
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -14,8 +15,9 @@ use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
 
 use super::capture::Capture;
-use super::held::{End, Entry, Held, Key, Stopper, finish, how};
+use super::held::{End, Entry, Held, Key, LeftByJob, MAX_LEFT, Stopper, finish, how};
 use super::process::{Ended, Lifeline};
+use super::put_aside::GuardNotes;
 use crate::clock::Clock;
 use crate::ids::ConversationId;
 use crate::tool::ToolError;
@@ -181,8 +183,9 @@ impl Jobs {
         };
         join_all(ending).await;
         let mut held = self.lock();
-        let entries = &mut held.entries;
-        entries.retain(|entry| entry.conversation != *conversation);
+        held.entries
+            .retain(|entry| entry.conversation != *conversation);
+        held.left.retain(|left| left.conversation != *conversation);
     }
 
     /// Asks all jobs to end, and ends them if they do not. None begins any more.
@@ -300,6 +303,44 @@ impl Jobs {
             new: total.saturating_sub(seen),
             tail,
         })
+    }
+
+    /// Keeps what a job left at protected places, until operators are asked about it.
+    pub(super) fn leave(
+        &self,
+        conversation: &ConversationId,
+        workspace: &Path,
+        changes: GuardNotes,
+    ) {
+        if !changes.has_open() {
+            return;
+        }
+        let left = &mut self.lock().left;
+        if left.len() == MAX_LEFT {
+            left.remove(0);
+        }
+        left.push(LeftByJob {
+            conversation: conversation.clone(),
+            workspace: workspace.to_owned(),
+            changes,
+        });
+    }
+
+    /// Takes what the jobs of a conversation left at protected places of its folder.
+    pub(super) fn take_left(
+        &self,
+        conversation: &ConversationId,
+        workspace: &Path,
+    ) -> Vec<GuardNotes> {
+        let is_meant = |left: &mut LeftByJob| {
+            left.conversation == *conversation && left.workspace == *workspace
+        };
+        let taken = self
+            .lock()
+            .left
+            .extract_if(.., is_meant)
+            .collect::<Vec<_>>();
+        taken.into_iter().map(|left| left.changes).collect()
     }
 
     /// The jobs of a conversation that are known, those that have ended with how.

@@ -3,6 +3,7 @@ use tokio::time::{advance, pause};
 use super::*;
 use crate::secret::Redaction;
 use crate::tool::bash::held::MAX_ENDED;
+use crate::tool::bash::place_state::PlaceState;
 
 /// A job that the test ends.
 struct Held {
@@ -250,4 +251,28 @@ async fn a_job_is_held_until_its_end_is_asked_for_and_of_the_others_the_last_one
     let known = jobs.known(&ben);
     assert_eq!(known.len(), MAX_ENDED);
     assert_eq!(known.last().unwrap().0.job, 40);
+}
+
+/// Spec: [BASH-777]
+#[test]
+fn what_jobs_left_is_kept_for_their_conversation_and_folder() {
+    let jobs = Jobs::default();
+    let left = |path: &str| {
+        let mut changes = GuardNotes::default();
+        changes.put_back(Path::new(path), &PlaceState::Absent, path.to_owned());
+        changes
+    };
+    let (ana, folder) = (conversation("ana"), Path::new("/work"));
+    jobs.leave(&ana, folder, GuardNotes::default());
+    assert_eq!(jobs.take_left(&ana, folder).len(), 0);
+    jobs.leave(&conversation("ben"), folder, left("first"));
+    for number in 0..MAX_LEFT {
+        jobs.leave(&ana, folder, left(&number.to_string()));
+    }
+    assert_eq!(jobs.take_left(&conversation("ben"), folder).len(), 0);
+    assert_eq!(jobs.take_left(&ana, Path::new("/other")).len(), 0);
+    let mut taken = jobs.take_left(&ana, folder);
+    let told: Vec<String> = taken.iter_mut().flat_map(GuardNotes::take_notes).collect();
+    assert_eq!(told, ["0", "1", "2", "3", "4", "5", "6", "7"]);
+    assert_eq!(jobs.take_left(&ana, folder).len(), 0);
 }

@@ -8,6 +8,7 @@ mod clone_origin;
 mod config_change;
 mod config_copies;
 mod configured_places;
+mod content_places;
 mod denied;
 mod environment;
 mod frames;
@@ -21,9 +22,11 @@ mod git_modules;
 mod git_refs;
 mod git_ways;
 mod guard;
+mod guarded_folder;
 mod held;
 mod held_contents;
 mod held_folder;
+mod indexed_contents;
 mod inventory;
 mod job;
 mod jobs;
@@ -57,11 +60,14 @@ use tokio::time::Instant;
 
 use self::capture::Capture;
 use self::config_copies::ConfigCopies;
+use self::content_places::ContentPlaces;
 use self::git_contents::GitReader;
 use self::guard::CommandGuard;
-use self::inventory::{ContentPlaces, Inventory};
+use self::indexed_contents::{HeldIndex, IndexedContents};
+use self::inventory::Inventory;
 use self::known_commits::KnownCommits;
 use self::process::GRACE;
+use self::put_aside::GuardNotes;
 use self::reach::Reach;
 use self::result::{Ending, Finished, NextFolder};
 use self::running_commands::{RunningCommand, RunningCommands};
@@ -262,6 +268,8 @@ impl Bash {
                     reach,
                     copies,
                 } = self.order(&ready, &temp, closed, &places, may_move)?;
+                let near = before.as_ref().and_then(|_| reach.repositories.first());
+                let index = near.and_then(HeldIndex::open);
                 let run = || process::run(&*self.launcher, &order, &line, &capture, &live);
                 let (ended, put_back, proposals) = match (&before, &writing) {
                     (Some(before), Some(writing)) => {
@@ -278,14 +286,11 @@ impl Bash {
                     // With access to read it can write nothing, with full access everything.
                     (None, _) | (_, None) => (run()?, Vec::new(), Vec::new()),
                 };
-                let found = before.map(|before| before.compare(&context));
+                let git = self.git(&ready, &order);
+                let indexed = index.map(|index| IndexedContents { index, git });
+                let found = before.map(|before| before.compare(&context, indexed.as_ref()));
                 let mut found = found.unwrap_or_default();
-                // These files are as they were.
-                found.changes.retain(|change| {
-                    proposals
-                        .iter()
-                        .all(|proposal| proposal.path != change.path)
-                });
+                found.changes.retain(|it| !is_proposed(it, &proposals));
                 let told = lock(&capture).told();
                 let denied = self.denied(&order, &ended, &told.text);
                 let in_part = submodule_note(&ready.plan.command, &told.text, &put_back);
@@ -403,8 +408,26 @@ impl Bash {
         (ready.plan.access == Access::Write).then(begin)
     }
 
+    /// The system's git in the conversation's folder.
+    fn git<'g>(&'g self, ready: &'g Ready, order: &'g LaunchOrder) -> GitReader<'g> {
+        GitReader {
+            launcher: &*self.launcher,
+            workspace: &ready.workspace,
+            closed: &order.closed,
+        }
+    }
+
+    /// The changes of jobs at protected places that operators have not been asked about. Blocks.
+    fn left_by_jobs(&self, workspace: &Path, context: &ToolContext) -> Vec<FileChange> {
+        let left = self.jobs.take_left(&context.conversation, workspace);
+        // The notes are in the outputs of the jobs already.
+        let settle = |left: GuardNotes| left.settle(workspace, context).1;
+        left.into_iter().flat_map(settle).collect()
+    }
+
     /// Runs a command that may write; what it did at protected places is taken back, a line for each, but for files
-    /// that git has moved. With a context, operators are asked about text in place of a line. Blocks.
+    /// that git has moved. With a context, operators are asked about text in place of a line, also about that of jobs that
+    /// have ended; without, about that of a job later. Blocks.
     fn guarded(
         &self,
         ready: &Ready,
@@ -414,8 +437,7 @@ impl Bash {
         run: impl FnOnce() -> io::Result<Ended>,
     ) -> io::Result<(Ended, Vec<String>, Vec<FileChange>)> {
         let workspace = &ready.workspace;
-        // A job runs for so long that a change may be another program's.
-        let are_held = ready.plan.backend == Backend::Namespaces || ready.plan.background;
+        let are_held = ready.plan.backend == Backend::Namespaces;
         let may_move = known.writing.may_move || known.writing.is_beside_mover;
         let held = are_held.then(|| known.reach.held(may_move));
         let held = held.unwrap_or_default();
@@ -423,21 +445,27 @@ impl Bash {
         let guard = guard
             .with_nested(known.places.nested)
             .with_approved(&known.approved);
-        let guard = match ready.plan.backend {
-            Backend::Namespaces => guard,
-            Backend::Landlock | Backend::None | Backend::Unknown => guard.without_mounts(),
-        };
         let ended = run();
         let taken_over = known.copies.map(|copies| copies.take_over(workspace));
         // Operators are not asked about a call that is cancelled: what it left stays aside.
         let context =
             context.filter(|context| ended.is_ok() && !context.cancellation.is_cancelled());
-        let git = GitReader {
-            launcher: &*self.launcher,
-            workspace,
-            closed: &order.closed,
+        let git = self.git(ready, order);
+        let mut left = guard.put_back(known.before.made_places(), &git);
+        let (put_back, proposals) = match context {
+            Some(context) => {
+                let (notes, mut proposals) = left.settle(workspace, context);
+                proposals.extend(self.left_by_jobs(workspace, context));
+                (notes, proposals)
+            }
+            None => {
+                let notes = left.take_notes();
+                if ready.plan.background {
+                    self.jobs.leave(&ready.conversation, workspace, left);
+                }
+                (notes, Vec::new())
+            }
         };
-        let (put_back, proposals) = guard.put_back(known.before.made_places(), &git, context);
         let notes = taken_over.into_iter().flatten().chain(put_back);
         let notes: Vec<String> = notes.collect();
         if ended.is_err() {
@@ -464,6 +492,12 @@ struct KnownPlaces<'k> {
     before: &'k Inventory,
     writing: &'k RunningCommand,
     approved: ApprovedContents,
+}
+
+/// True if the file of a change has its content from before until operators decide about it.
+fn is_proposed(change: &FileChange, proposals: &[FileChange]) -> bool {
+    let mut proposals = proposals.iter();
+    proposals.any(|proposal| proposal.path == change.path)
 }
 
 /// True if a folder's name holds a secret, which no record may hold.

@@ -3,6 +3,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::io;
+use std::mem;
 use std::path::{Path, PathBuf};
 
 use harness_protocol::FileChange;
@@ -15,6 +16,8 @@ use crate::tool::{ToolContext, ToolError};
 
 /// Maximum number of files of one command that operators are asked about.
 const MAX_PROPOSALS: usize = 10;
+/// Maximum number of notes.
+pub(super) const MAX_NOTES: usize = 20;
 /// Maximum size of such a file, in bytes.
 const MAX_FILE: u64 = 1024 * 1024;
 /// Maximum depth of folders that are looked through.
@@ -61,6 +64,10 @@ impl GuardNotes {
         self.notes.push(note);
     }
 
+    pub(super) fn extend(&mut self, notes: Vec<String>) {
+        self.notes.extend(notes);
+    }
+
     pub(super) fn add(&mut self, put_aside: PutAside) {
         self.put_aside.push(put_aside);
     }
@@ -78,32 +85,54 @@ impl GuardNotes {
         });
     }
 
-    /// The notes, each a line, and the changes that operators are to be asked about. Without a context there are none of
-    /// those. Blocks.
+    /// The notes, each a line, and the changes that operators are to be asked about. Those have no note. Blocks.
     pub(super) fn settle(
         mut self,
         workspace: &Path,
-        context: Option<&ToolContext>,
+        context: &ToolContext,
     ) -> (Vec<String>, Vec<FileChange>) {
         let mut proposals = Vec::new();
         for put_aside in self.put_aside {
             let room = MAX_PROPOSALS - proposals.len();
-            let found = context.and_then(|context| put_aside.propose(workspace, room, context));
-            match found {
+            match put_aside.propose(workspace, room, context) {
                 Some(found) => proposals.extend(found),
                 None => self.notes.push(put_aside.note),
             }
         }
         for put_back in self.put_back {
             let room = MAX_PROPOSALS - proposals.len();
-            let found = context.and_then(|context| put_back.propose(workspace, room, context));
-            match found {
+            match put_back.propose(workspace, room, context) {
                 Some(found) => proposals.extend(found),
                 None => self.notes.push(put_back.note),
             }
         }
-        (self.notes, proposals)
+        (bounded(self.notes), proposals)
     }
+
+    /// Takes the notes about everything, each a line. Operators can be asked about the first entries later.
+    pub(super) fn take_notes(&mut self) -> Vec<String> {
+        let mut notes = mem::take(&mut self.notes);
+        notes.extend(self.put_aside.iter().map(|it| it.note.clone()));
+        notes.extend(self.put_back.iter().map(|it| it.note.clone()));
+        // Each of the others would hold a folder open.
+        self.put_aside.truncate(MAX_PROPOSALS);
+        self.put_back.truncate(MAX_PROPOSALS);
+        bounded(notes)
+    }
+
+    /// True if operators can be asked about something.
+    pub(super) fn has_open(&self) -> bool {
+        !self.put_aside.is_empty() || !self.put_back.is_empty()
+    }
+}
+
+fn bounded(mut notes: Vec<String>) -> Vec<String> {
+    if notes.len() > MAX_NOTES {
+        let more = notes.len() - (MAX_NOTES - 1);
+        notes.truncate(MAX_NOTES - 1);
+        notes.push(format!("{more} more protected places were treated alike"));
+    }
+    notes
 }
 
 impl PutAside {

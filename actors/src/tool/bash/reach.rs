@@ -6,9 +6,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::configured_places::{OperatorConfig, configured_places};
+use super::content_places::ContentPlaces;
 use super::git_config::{parse, read_git_file};
 use super::git_ways::CONFIGURATIONS;
-use super::inventory::ContentPlaces;
 use super::own_repository::{GIT, OwnRepository};
 use crate::lexical::lexical;
 use crate::tool::protected::{is_protected_name, named_places};

@@ -91,6 +91,7 @@ pub(in crate::tool) fn proposed_removal(
         after: None,
         by_command: true,
         mode: Some(before.mode & 0o777),
+        mode_after: None,
         added: diff.added,
         removed: diff.removed,
         notes: diff.remark().map(str::to_owned).into_iter().collect(),

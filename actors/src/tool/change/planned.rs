@@ -57,6 +57,7 @@ pub(in crate::tool) fn planned(
         after: Some(sha256(&content)),
         by_command: false,
         mode: None,
+        mode_after: None,
         added: diff.added,
         removed: diff.removed,
         diff: diff.text,

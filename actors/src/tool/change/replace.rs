@@ -34,7 +34,7 @@ pub(in crate::tool) struct Known {
     pub(in crate::tool) bytes: Vec<u8>,
     /// Tells its bytes from others.
     pub(in crate::tool) hash: String,
-    mode: u32,
+    pub(in crate::tool) mode: u32,
     owner: (u32, u32),
     /// How many names it has.
     pub(in crate::tool) names: u64,
@@ -43,12 +43,31 @@ pub(in crate::tool) struct Known {
 /// Remarks about a file that was replaced.
 pub(in crate::tool) type Notes = Vec<String>;
 
-/// Reads a file that is to be changed; nothing if there is none.
+/// Reads a text file that is to be changed; nothing if there is none.
 ///
 /// # Errors
 /// Why it cannot be changed.
 pub(in crate::tool) fn read_file(place: &Path) -> Result<Option<Known>, ToolError> {
     let known = read_known(place)?;
+    let bytes = known.as_ref().map_or(&[][..], |known| &known.bytes);
+    if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") {
+        return Err("the file is UTF-16, which cannot be edited".into());
+    }
+    if bytes.contains(&0) {
+        return Err("the file holds NUL bytes, so it is no text".into());
+    }
+    check_writable(known)
+}
+
+/// Reads a file that is to get another content; nothing if there is none.
+///
+/// # Errors
+/// If it cannot be read, or is read-only.
+pub(super) fn read_writable(place: &Path) -> Result<Option<Known>, ToolError> {
+    check_writable(read_known(place)?)
+}
+
+fn check_writable(known: Option<Known>) -> Result<Option<Known>, ToolError> {
     let is_read_only =
         |known: &Known| known.mode & 0o222 == 0 || access(&known.path, AccessFlags::W_OK).is_err();
     if known.as_ref().is_some_and(is_read_only) {
@@ -57,10 +76,10 @@ pub(in crate::tool) fn read_file(place: &Path) -> Result<Option<Known>, ToolErro
     Ok(known)
 }
 
-/// Reads a file that is to be removed, which may be read-only; nothing if there is none.
+/// Reads a file that may be read-only; nothing if there is none.
 ///
 /// # Errors
-/// If it cannot be read, or is no text that could be changed.
+/// If it cannot be read, or is no regular file.
 pub(super) fn read_known(place: &Path) -> Result<Option<Known>, ToolError> {
     let opened = OpenOptions::new()
         .read(true)
@@ -95,12 +114,6 @@ pub(super) fn read_known(place: &Path) -> Result<Option<Known>, ToolError> {
     read.map_err(|error| failed(&error))?;
     if bytes.len() as u64 > MAX_FILE {
         return Err(too_large(bytes.len() as u64));
-    }
-    if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") {
-        return Err("the file is UTF-16, which cannot be edited".into());
-    }
-    if bytes.contains(&0) {
-        return Err("the file holds NUL bytes, so it is no text".into());
     }
     Ok(Some(Known {
         path: real,

@@ -8,7 +8,7 @@ use harness_protocol::{ChangeAction, FileChange, UndoOutcome, UndoneFile};
 use super::before::BeforeStore;
 use super::diff::diff;
 use super::folders::{make_folders, remove_folders};
-use super::replace::{Known, read_file, read_known, remove, replace, set_mode};
+use super::replace::{Known, read_known, read_writable, remove, replace, set_mode};
 use crate::secret::Redaction;
 use crate::tool::closed;
 
@@ -26,6 +26,9 @@ pub struct Undo {
 /// The reason why a file stays that may be the only copy of another one.
 const MAYBE_MOVED: &str =
     "a command also removed files whose content is not known, and this may be one of them";
+
+/// The bits of a mode that are permissions.
+const PERMISSIONS: u32 = 0o7777;
 
 /// The content that a file has to get, or the reason why it stays.
 type Aim = Result<Option<Vec<u8>>, String>;
@@ -89,7 +92,9 @@ impl Undo {
             diff: None,
         };
         let is_made = changes.first().is_some_and(|first| first.before.is_none());
-        let now = match self.look(path, is_made) {
+        // Of a content that stays, only the permissions go back.
+        let is_written = !is_made && changes.iter().any(|change| change.before != change.after);
+        let now = match self.look(path, is_written) {
             Ok(now) => now,
             Err(reason) => return conflict(reason),
         };
@@ -98,6 +103,10 @@ impl Undo {
             Err(reason) => return conflict(reason),
         };
         let is_there = now.as_ref().map(|now| &now.bytes) == aim.as_ref();
+        let mode = match mode_before(changes, now.as_ref()) {
+            Ok(mode) => mode.filter(|_| aim.is_some()),
+            Err(reason) => return conflict(reason),
+        };
         if may_be_copy && aim.is_none() && !is_there && changes.iter().any(|it| it.by_command) {
             return conflict(MAYBE_MOVED.to_owned());
         }
@@ -111,9 +120,18 @@ impl Undo {
         {
             return conflict(reason);
         }
+        if let Some(mode) = mode.filter(|_| !is_dry)
+            && let Err(error) = set_mode(Path::new(path), mode)
+        {
+            return conflict(error.to_string());
+        }
         let diff = is_dry.then(|| {
             let now = now.as_ref().map_or(&[][..], |now| &now.bytes);
-            diff(now, aim.as_deref().unwrap_or_default(), &self.redaction).text
+            let aim = aim.as_deref().unwrap_or_default();
+            match now.contains(&0) || aim.contains(&0) {
+                true => "the content is no text\n".to_owned(),
+                false => diff(now, aim, &self.redaction).text,
+            }
         });
         UndoneFile {
             path: path.to_owned(),
@@ -123,14 +141,13 @@ impl Undo {
         }
     }
 
-    /// The present file, which is read for its removal if the changes made it.
-    fn look(&self, path: &str, is_made: bool) -> Result<Option<Known>, String> {
+    /// The present file, which may be read-only unless it is to be written.
+    fn look(&self, path: &str, is_written: bool) -> Result<Option<Known>, String> {
         let place = Path::new(path);
         closed::check_path(place, &self.closed).map_err(|error| error.to_string())?;
-        // Only its folder has to be writable for the removal of a file.
-        let now = match is_made {
-            true => read_known(place),
-            false => read_file(place),
+        let now = match is_written {
+            true => read_writable(place),
+            false => read_known(place),
         };
         let now = now.map_err(|error| error.to_string())?;
         if now.as_ref().is_some_and(|now| now.path != place) {
@@ -144,7 +161,7 @@ impl Undo {
         let (Some(first), Some(last)) = (changes.first(), changes.last()) else {
             return Err("nothing of it was changed".to_owned());
         };
-        let now = now.map(|now| &now.hash);
+        let (bytes, now) = (now.map(|now| &now.bytes), now.map(|now| &now.hash));
         let is_back = now == first.before.as_ref();
         if let Some(unknown) = changes.iter().find(|change| !is_known(change)) {
             return Err(match unknown.by_command {
@@ -162,9 +179,27 @@ impl Undo {
         let Some(hash) = &first.before else {
             return Ok(None);
         };
+        if is_back && bytes.is_some() {
+            return Ok(bytes.cloned());
+        }
         let kept = self.before.as_ref().and_then(|store| store.get(hash));
         kept.map(Some)
             .ok_or_else(|| "the content from before is not kept any more".to_owned())
+    }
+}
+
+/// The permissions from before the changes, if commands changed them and the file has others now.
+fn mode_before(changes: &[&FileChange], now: Option<&Known>) -> Result<Option<u32>, String> {
+    let modes = changes.iter().filter_map(|it| it.mode.zip(it.mode_after));
+    let modes: Vec<(u32, u32)> = modes.collect();
+    let (Some((before, _)), Some((_, after)), Some(now)) = (modes.first(), modes.last(), now)
+    else {
+        return Ok(None);
+    };
+    match now.mode & PERMISSIONS {
+        mode if mode == *before => Ok(None),
+        mode if mode == *after => Ok(Some(*before)),
+        _ => Err("its permissions were changed since".to_owned()),
     }
 }
 
@@ -262,6 +297,7 @@ mod tests {
                 after: Some(sha256(after.as_bytes())),
                 by_command: false,
                 mode: None,
+                mode_after: None,
                 added: 0,
                 removed: 0,
                 diff: String::new(),
@@ -275,6 +311,51 @@ mod tests {
         fn content(&self, name: &str) -> Option<String> {
             fs::read_to_string(self.at(name)).ok()
         }
+    }
+
+    /// Spec: [UNDO-779]
+    #[test]
+    fn permissions_that_a_command_changed_go_back() {
+        use std::os::unix::fs::PermissionsExt as _;
+
+        use UndoOutcome::{Conflict, Restored};
+        let home = Home::new();
+        let mode = |name: &str| fs::metadata(home.at(name)).unwrap().permissions().mode() & 0o777;
+        let set = |name: &str, mode: u32| {
+            fs::set_permissions(home.at(name), fs::Permissions::from_mode(mode)).unwrap();
+        };
+        let mut changes = Vec::new();
+        for name in ["same", "written", "since"] {
+            fs::write(home.at(name), "old").unwrap();
+            set(name, 0o644);
+            let content = if name == "written" { "new" } else { "old" };
+            let change = home.change(name, content);
+            set(name, 0o555);
+            changes.push(FileChange {
+                by_command: true,
+                mode: Some(0o644),
+                mode_after: Some(0o555),
+                ..change
+            });
+        }
+        // Nobody has to write into it for its permissions.
+        set("written", 0o755);
+        changes[1].mode_after = Some(0o755);
+        set("since", 0o700);
+        let reason = Some("its permissions were changed since");
+        let expected = [
+            ("same", Restored, None),
+            ("since", Conflict, reason),
+            ("written", Restored, None),
+        ];
+        for is_dry in [true, false, false] {
+            assert_eq!(told(&home.undo.take_back(&changes, is_dry)), expected);
+        }
+        assert_eq!(
+            (mode("same"), mode("written"), mode("since")),
+            (0o644, 0o644, 0o700)
+        );
+        assert_eq!(home.content("written").as_deref(), Some("old"));
     }
 
     /// Spec: [UNDO-774]

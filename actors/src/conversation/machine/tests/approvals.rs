@@ -20,6 +20,7 @@ fn change(path: &str, after: &str) -> FileChange {
         after: Some(after.to_owned()),
         by_command: false,
         mode: None,
+        mode_after: None,
         added: 1,
         removed: 1,
         diff: "@@ -1 +1 @@\n-a\n+b\n".to_owned(),

@@ -28,6 +28,7 @@ fn change(path: &str) -> FileChange {
         after: Some("new".to_owned()),
         by_command: true,
         mode: None,
+        mode_after: None,
         added: 1,
         removed: 1,
         diff: "@@ -1 +1 @@\n-a\n+b\n".to_owned(),

@@ -1,0 +1,269 @@
+//! The contents that files had before a command, from git's objects: of files that were as git's index tells.
+//!
+//! Invariant: the index is opened before the command. Git never writes into it, but replaces it by another file.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::io::{self, Read as _};
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use super::git_config::read_git_file;
+use super::git_contents::{GitReader, MAX_OBJECTS};
+use super::git_index::{IndexStat, indexed_objects, object_length};
+use super::held_folder::HeldFolder;
+use super::own_repository::OwnRepository;
+
+/// Maximum size of an index that is read, in bytes.
+const MAX_INDEX: u64 = 64 * 1024 * 1024;
+/// Maximum size of the contents that are read at once, in bytes: what git writes has a line for each besides.
+const MAX_CONTENTS: usize = MAX_OBJECTS / 4 * 3;
+/// Parts of the names of attributes by which the content of a file is another one than that of its object.
+///
+/// Source: gitattributes(5). A conversion of line ends changes the size as well, and is recognized by that.
+const CONVERTING: [&str; 3] = ["filter", "ident", "encoding"];
+
+/// The index of a repository from the time when it was opened.
+#[derive(Debug)]
+pub(super) struct HeldIndex {
+    top: PathBuf,
+    /// The attributes of the repository that are not in the working tree.
+    attributes: PathBuf,
+    /// The length of the names of objects.
+    object: usize,
+    file: File,
+    /// The time when it was written, in seconds and nanoseconds.
+    written: (i64, i64),
+}
+
+/// The contents of files in a repository.
+pub(super) struct IndexedContents<'g> {
+    pub(super) index: HeldIndex,
+    pub(super) git: GitReader<'g>,
+}
+
+impl HeldIndex {
+    /// Opens the index of a repository. `None` if it has none that can be read.
+    pub(super) fn open(repository: &OwnRepository) -> Option<Self> {
+        let common = HeldFolder::open(&repository.common).ok()?;
+        let git = HeldFolder::open(&repository.git).ok()?;
+        let file = git.file(OsStr::new("index")).ok()?;
+        let found = file.metadata().ok()?;
+        Some(Self {
+            top: repository.top.clone(),
+            attributes: repository.common.join("info/attributes"),
+            object: object_length(&common)?,
+            written: (found.mtime(), found.mtime_nsec()),
+            file,
+        })
+    }
+
+    /// The objects with the contents of those files that were as the index tells. One that was changed when the index was
+    /// written, or later, may have been changed once more since git looked at it.
+    ///
+    /// Source: racy-git of git's documentation.
+    fn objects(&self, wanted: &[(PathBuf, IndexStat)]) -> io::Result<BTreeMap<PathBuf, String>> {
+        let mut index = Vec::new();
+        (&self.file).take(MAX_INDEX + 1).read_to_end(&mut index)?;
+        if index.len() as u64 > MAX_INDEX {
+            return Ok(BTreeMap::new());
+        }
+        let name = |path: &Path| {
+            Some(
+                path.strip_prefix(&self.top)
+                    .ok()?
+                    .as_os_str()
+                    .as_bytes()
+                    .to_vec(),
+            )
+        };
+        let is_settled = |stat: &IndexStat| {
+            let (seconds, nanoseconds) = stat.modified;
+            (i64::from(seconds), i64::from(nanoseconds)) < self.written
+        };
+        let settled = wanted.iter().filter(|(_, stat)| is_settled(stat));
+        let settled = settled.filter_map(|(path, stat)| Some((name(path)?, *stat)));
+        let objects = indexed_objects(&index, self.object, &settled.collect());
+        let objects = objects.unwrap_or_default().into_iter();
+        let path =
+            |(name, object): (Vec<u8>, String)| (self.top.join(OsStr::from_bytes(&name)), object);
+        Ok(objects.map(path).collect())
+    }
+
+    /// True if the file may have another content than its object, by attributes of the repository.
+    fn may_convert(&self, path: &Path) -> bool {
+        let above = path.ancestors().skip(1);
+        let above = above.take_while(|folder| folder.starts_with(&self.top));
+        let mut files = above.map(|folder| folder.join(".gitattributes"));
+        files.any(|file| names_conversion(&file)) || names_conversion(&self.attributes)
+    }
+}
+
+/// True if a file of attributes may name one that converts. One that cannot be read may do so.
+fn names_conversion(file: &Path) -> bool {
+    match read_git_file(file) {
+        Some(text) => CONVERTING.iter().any(|name| text.contains(name)),
+        None => fs::symlink_metadata(file).is_ok(),
+    }
+}
+
+impl IndexedContents<'_> {
+    /// The contents of those of these files that had these numbers before the command and were as the index tells. Blocks.
+    pub(super) fn contents(&self, wanted: &[(PathBuf, IndexStat)]) -> HashMap<PathBuf, Vec<u8>> {
+        let mut room = MAX_CONTENTS;
+        let fits = |(_, stat): &&(PathBuf, IndexStat)| {
+            let rest = usize::try_from(stat.size)
+                .ok()
+                .and_then(|size| room.checked_sub(size));
+            room = rest.unwrap_or(room);
+            rest.is_some()
+        };
+        let wanted: Vec<(PathBuf, IndexStat)> = wanted.iter().filter(fits).cloned().collect();
+        let found = self.found(&wanted);
+        found.unwrap_or_else(|error| {
+            let top = self.index.top.display();
+            log::warn!("the contents of files of {top} before a command cannot be read: {error}");
+            HashMap::new()
+        })
+    }
+
+    fn found(&self, wanted: &[(PathBuf, IndexStat)]) -> io::Result<HashMap<PathBuf, Vec<u8>>> {
+        let mut objects = match wanted.is_empty() {
+            true => BTreeMap::new(),
+            false => self.index.objects(wanted)?,
+        };
+        objects.retain(|path, _| !self.index.may_convert(path));
+        if objects.is_empty() {
+            return Ok(HashMap::new());
+        }
+        let names: BTreeSet<&str> = objects.values().map(String::as_str).collect();
+        let contents = self.git.blobs(&names)?;
+        let content = |(path, stat): &(PathBuf, IndexStat)| {
+            let content = contents.get(objects.get(path)?)?;
+            let is_same_size = u32::try_from(content.len()) == Ok(stat.size);
+            is_same_size.then(|| (path.clone(), content.clone()))
+        };
+        Ok(wanted.iter().filter_map(content).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+    use std::sync::Arc;
+    use std::thread::sleep;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::clock::Clock;
+    use crate::tool::PlainLauncher;
+
+    struct Repository {
+        home: tempfile::TempDir,
+        top: PathBuf,
+    }
+
+    impl Repository {
+        /// A repository with a file `f` that git has seen.
+        fn new() -> Self {
+            let home = tempfile::tempdir().unwrap();
+            let top = home.path().canonicalize().unwrap();
+            let repository = Self { home, top };
+            repository.git(&["init", "-q"]);
+            repository.add("f", "one\n");
+            repository
+        }
+
+        fn git(&self, words: &[&str]) {
+            let mut command = Command::new("git");
+            command.current_dir(&self.top).args(words);
+            command.env("GIT_CONFIG_GLOBAL", "/dev/null");
+            command.env("GIT_CONFIG_NOSYSTEM", "1");
+            assert!(command.status().unwrap().success(), "{words:?}");
+        }
+
+        #[expect(clippy::disallowed_methods, reason = "the clock of files has to go on")]
+        fn add(&self, name: &str, content: &str) {
+            fs::write(self.top.join(name), content).unwrap();
+            sleep(Duration::from_millis(30));
+            self.git(&["add", "."]);
+        }
+
+        /// The content of `f` from before a command.
+        fn content_before(&self, command: impl FnOnce()) -> Option<Vec<u8>> {
+            let own = OwnRepository::find_all(&self.top);
+            let index = HeldIndex::open(&own[0]).unwrap();
+            let path = self.top.join("f");
+            let found = fs::symlink_metadata(&path).unwrap();
+            let number = |wide: i64| u32::try_from(wide).unwrap();
+            let stat = IndexStat {
+                changed: (number(found.ctime()), number(found.ctime_nsec())),
+                modified: (number(found.mtime()), number(found.mtime_nsec())),
+                inode: u32::try_from(found.ino() & 0xffff_ffff).unwrap(),
+                size: u32::try_from(found.len()).unwrap(),
+            };
+            command();
+            let indexed = IndexedContents {
+                index,
+                git: GitReader {
+                    launcher: &PlainLauncher,
+                    workspace: &self.top,
+                    closed: &Arc::default(),
+                },
+            };
+            indexed.contents(&[(path.clone(), stat)]).remove(&path)
+        }
+    }
+
+    /// Spec: [UNDO-778]
+    #[test]
+    fn a_file_that_was_as_git_saw_it_has_its_content_from_there() {
+        let repository = Repository::new();
+        let one = Some(b"one\n".to_vec());
+        // Also if the command removes the file, and git forgets it.
+        let rewritten = repository.content_before(|| {
+            fs::write(repository.top.join("f"), "two\n").unwrap();
+            repository.git(&["add", "."]);
+        });
+        assert_eq!(rewritten, one);
+        let two = repository.content_before(|| repository.git(&["rm", "-qf", "f"]));
+        // It was added in the moment in which it was written, and may have changed once more.
+        assert!(two.is_none() || two == Some(b"two\n".to_vec()), "{two:?}");
+        drop(repository.home);
+    }
+
+    /// Spec: [UNDO-778]
+    #[test]
+    fn a_file_that_may_be_another_one_has_no_content() {
+        let repository = Repository::new();
+        let f = repository.top.join("f");
+        // Changed since git saw it, to the same size.
+        fs::write(&f, "two\n").unwrap();
+        assert_eq!(repository.content_before(|| ()), None);
+        // Changed when the index was written, or later.
+        let file = File::options().append(true).open(&f).unwrap();
+        file.set_modified(Clock::system().now() + Duration::from_secs(60))
+            .unwrap();
+        repository.git(&["add", "."]);
+        assert_eq!(repository.content_before(|| ()), None);
+        // A filter may have made it from the object.
+        for attributes in [
+            "* filter=x\n",
+            "f ident\n",
+            "f working-tree-encoding=UTF-8\n",
+        ] {
+            let repository = Repository::new();
+            repository.add(".gitattributes", attributes);
+            assert_eq!(repository.content_before(|| ()), None, "{attributes}");
+            repository.add(".gitattributes", "* text\n");
+            assert!(repository.content_before(|| ()).is_some());
+        }
+        // Its line ends were converted.
+        let repository = Repository::new();
+        repository.git(&["config", "core.autocrlf", "true"]);
+        repository.add("f", "one\r\n");
+        assert_eq!(repository.content_before(|| ()), None);
+    }
+}
