@@ -12,6 +12,7 @@ user, else as the one who runs it. A lack that cannot be made here is a row `not
 Spec: [BOX-11] [BOX-20] [BOX-200] [BOX-201] [BASH-07] [BASH-203]
 """
 
+import itertools
 import json
 import os
 import shutil
@@ -49,7 +50,7 @@ class Ground:
     """A folder of a user, with the program as it starts on a machine that lacks something."""
 
     def __init__(self, folder, user, lack):
-        self.folder, self.user = folder, user
+        self.folder, self.user, self.lack = folder, user, lack
         by, self.backend, self.reason = LACKS[lack]
         shutil.copy(os.environ["HARNESS_PROGRAM"], folder / "program")
         shutil.copy(CALLS, folder / "calls")
@@ -225,32 +226,37 @@ def tries(ground):
     return tried
 
 
+def grounds(lacks, missing):
+    """A ground for each lack, as root and as an ordinary user, or as the one who runs it. What cannot be made here is a row,
+    and is added to `missing`."""
+    os.environ["HARNESS_PROGRAM"] = os.environ["HARNESS_BIN"]
+    users, above = (["root", "ordinary"], "/") if os.geteuid() == 0 else (["ordinary"], os.environ["HOME"])
+    for user, lack in itertools.product(users, lacks):
+        folder = Path(tempfile.mkdtemp(prefix="harness-fallback-", dir=above))
+        folder.chmod(0o755)
+        try:
+            ground = Ground(folder, user, lack)
+            ground.own(folder)
+            if reason := ground.lacks():
+                print(f"{user:<9} {lack:<8} not available: {reason}", flush=True)
+                missing.append(ground)
+            else:
+                yield ground
+        finally:
+            shutil.rmtree(folder)
+
+
 def main():
     """Tries all of them, and prints a row for each."""
-    os.environ["HARNESS_PROGRAM"] = os.environ["HARNESS_BIN"]
-    users = ["root", "ordinary"] if os.geteuid() == 0 else ["ordinary"]
-    above = "/" if os.geteuid() == 0 else os.environ["HOME"]
-    failed = missing = 0
-    for user in users:
-        for lack in sys.argv[1:] or LACKS:
-            folder = Path(tempfile.mkdtemp(prefix="harness-fallback-", dir=above))
-            folder.chmod(0o755)
+    failed, missing = 0, []
+    for ground in grounds(sys.argv[1:] or LACKS, missing):
+        for one in tries(ground):
             try:
-                ground = Ground(folder, user, lack)
-                ground.own(folder)
-                if reason := ground.lacks():
-                    print(f"{user:<9} {lack:<8} not available: {reason}", flush=True)
-                    missing += 1
-                    continue
-                for one in tries(ground):
-                    try:
-                        one(ground)
-                        result = "ok"
-                    except (Failure, OSError, KeyError, StopIteration, subprocess.SubprocessError) as failure:
-                        result, failed = f"FAILED: {failure!r}", failed + 1
-                    print(f"{user:<9} {lack:<8} {one.__name__:<56} {result}", flush=True)
-            finally:
-                shutil.rmtree(folder)
+                one(ground)
+                result = "ok"
+            except (Failure, OSError, KeyError, StopIteration, subprocess.SubprocessError) as failure:
+                result, failed = f"FAILED: {failure!r}", failed + 1
+            print(f"{ground.user:<9} {ground.lack:<8} {one.__name__:<56} {result}", flush=True)
     if failed:
         sys.exit(f"sandbox_fallback: {failed} failed")
     sys.exit(77 if missing else 0)

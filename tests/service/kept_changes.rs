@@ -118,6 +118,18 @@ async fn what_a_job_left_is_asked_about_with_the_next_command() {
     }
     let (result, _) = here.result(&call).await;
     assert_eq!(decided, 2, "{result}");
+    // Only what was kept is a change of that command.
+    let past = here
+        .service
+        .get(&format!("/v1/conversations/{}?tail=40", here.id))
+        .await;
+    let is_named = |event: &Value| {
+        let changes = event["event"]["changes"].as_array().into_iter().flatten();
+        let mut paths = changes.filter_map(|change| change["path"].as_str());
+        paths.any(|path| path.contains("put-aside"))
+    };
+    let events = past["history"]["events"].as_array().unwrap();
+    assert!(!events.iter().any(is_named), "{past:#}");
     assert_eq!(here.read("AGENTS.md"), b"old\nx\n", "{result}");
     assert_eq!(names(&here), ["AGENTS.md", "done"], "{result}");
     // One that ends at once asks within its own call.

@@ -21,10 +21,11 @@ class ShellService(Service):
     def reply(self, messages):
         """A call with the JSON of the last prompt; a word after its result."""
         content = messages[-1]["content"]
-        last = content if isinstance(content, str) else content[-1].get("text", "")
-        if last.startswith("{"):
+        texts = [content] if isinstance(content, str) else [part.get("text", "") for part in content]
+        # The end of a job is told beside the prompt.
+        if given := [text for text in texts if text.startswith("{")]:
             self.calls += 1
-            given = json.loads(last)
+            given = json.loads(given[-1])
             return call(given.pop("tool", "bash"), given, f"call_{self.calls}")
         return events("done")
 

@@ -55,6 +55,7 @@ impl Bash {
             capture: Arc::clone(&capture),
         };
         let (search_path, workspace) = (ready.search_path.clone(), ready.workspace.clone());
+        let access = ready.plan.access;
         let (jobs, bash) = (self.jobs.clone(), self.clone());
         let (mut starting, running) = jobs.begin(new).map_err(EffectError::Failed)?;
         let began = Instant::now();
@@ -92,7 +93,7 @@ impl Bash {
             .unwrap_or_else(PoisonError::into_inner)
             .told();
         let places = search_path.note(ended.code).into_iter().collect();
-        let proposals = blocking(move || bash.left_by_jobs(&workspace, &context));
+        let proposals = blocking(move || bash.left_by_jobs(access, &workspace, &context));
         let proposals = proposals.await.map_err(|error| failed(&error))?;
         let finished = Finished {
             command: &command,

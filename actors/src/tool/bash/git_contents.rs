@@ -3,7 +3,6 @@
 //! can hide an object, and cannot replace one.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write as _;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -15,6 +14,7 @@ use harness_protocol::Access;
 use sha1::{Digest as _, Sha1};
 
 use super::environment::DEFAULT_PATH;
+use super::git_index::hexadecimal;
 use super::known_commits::TrustedCommits;
 use super::process::{Lifeline, run_into};
 use super::search_path;
@@ -413,15 +413,6 @@ fn object_name(kind: &str, content: &[u8], digits: usize) -> String {
         true => hexadecimal(&Sha1::digest(&object)),
         false => sha256(&object),
     }
-}
-
-fn hexadecimal(bytes: &[u8]) -> String {
-    let mut digits = String::with_capacity(bytes.len() * 2);
-    for byte in bytes {
-        // Writing to a string cannot fail.
-        write!(digits, "{byte:02x}").unwrap_or_default();
-    }
-    digits
 }
 
 #[cfg(test)]

@@ -69,6 +69,22 @@ pub(super) struct IndexStat {
     pub(super) size: u32,
 }
 
+#[cfg(test)]
+impl IndexStat {
+    /// The numbers that a file has now.
+    pub(super) fn at(path: &std::path::Path) -> Self {
+        use std::os::unix::fs::MetadataExt as _;
+        let found = std::fs::symlink_metadata(path).unwrap();
+        let number = |wide: i64| u32::try_from(wide).unwrap();
+        Self {
+            changed: (number(found.ctime()), number(found.ctime_nsec())),
+            modified: (number(found.mtime()), number(found.mtime_nsec())),
+            inode: u32::try_from(found.ino() & 0xffff_ffff).unwrap(),
+            size: u32::try_from(found.len()).unwrap(),
+        }
+    }
+}
+
 /// The submodules that a repository's index tells.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct IndexSubmodules {
@@ -123,7 +139,8 @@ pub(super) fn indexed_objects(
     Some(objects)
 }
 
-fn hexadecimal(bytes: &[u8]) -> String {
+/// The name of an object in digits.
+pub(super) fn hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
@@ -469,7 +486,6 @@ mod tests {
     /// Spec: [UNDO-778]
     #[test]
     fn the_objects_of_files_are_found_by_the_numbers_that_git_saw() {
-        use std::os::unix::fs::MetadataExt as _;
         let home = tempfile::tempdir().unwrap();
         let at = home.path();
         git(at, &["init", "-q"]);
@@ -477,14 +493,7 @@ mod tests {
         std::fs::write(at.join("deep/hello"), "hello\n").unwrap();
         std::os::unix::fs::symlink("hello", at.join("deep/link")).unwrap();
         git(at, &["add", "."]);
-        let found = std::fs::symlink_metadata(at.join("deep/hello")).unwrap();
-        let number = |wide: i64| u32::try_from(wide).unwrap();
-        let stat = IndexStat {
-            changed: (number(found.ctime()), number(found.ctime_nsec())),
-            modified: (number(found.mtime()), number(found.mtime_nsec())),
-            inode: u32::try_from(found.ino() & 0xffff_ffff).unwrap(),
-            size: u32::try_from(found.len()).unwrap(),
-        };
+        let stat = IndexStat::at(&at.join("deep/hello"));
         let later = IndexStat {
             changed: (stat.changed.0 + 1, stat.changed.1),
             ..stat

@@ -196,14 +196,7 @@ mod tests {
             let own = OwnRepository::find_all(&self.top);
             let index = HeldIndex::open(&own[0]).unwrap();
             let path = self.top.join("f");
-            let found = fs::symlink_metadata(&path).unwrap();
-            let number = |wide: i64| u32::try_from(wide).unwrap();
-            let stat = IndexStat {
-                changed: (number(found.ctime()), number(found.ctime_nsec())),
-                modified: (number(found.mtime()), number(found.mtime_nsec())),
-                inode: u32::try_from(found.ino() & 0xffff_ffff).unwrap(),
-                size: u32::try_from(found.len()).unwrap(),
-            };
+            let stat = IndexStat::at(&path);
             command();
             let indexed = IndexedContents {
                 index,

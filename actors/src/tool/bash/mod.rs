@@ -271,7 +271,7 @@ impl Bash {
                 let near = before.as_ref().and_then(|_| reach.repositories.first());
                 let index = near.and_then(HeldIndex::open);
                 let run = || process::run(&*self.launcher, &order, &line, &capture, &live);
-                let (ended, put_back, proposals) = match (&before, &writing) {
+                let (ended, put_back, mut proposals) = match (&before, &writing) {
                     (Some(before), Some(writing)) => {
                         let known = KnownPlaces {
                             reach: &reach,
@@ -291,6 +291,8 @@ impl Bash {
                 let found = before.map(|before| before.compare(&context, indexed.as_ref()));
                 let mut found = found.unwrap_or_default();
                 found.changes.retain(|it| !is_proposed(it, &proposals));
+                // It was in the folder while the command ran.
+                proposals.extend(self.left_by_jobs(ready.plan.access, &ready.workspace, &context));
                 let told = lock(&capture).told();
                 let denied = self.denied(&order, &ended, &told.text);
                 let in_part = submodule_note(&ready.plan.command, &told.text, &put_back);
@@ -417,8 +419,16 @@ impl Bash {
         }
     }
 
-    /// The changes of jobs at protected places that operators have not been asked about. Blocks.
-    fn left_by_jobs(&self, workspace: &Path, context: &ToolContext) -> Vec<FileChange> {
+    /// The changes of jobs at protected places that operators are to be asked about with a command of that access. Blocks.
+    fn left_by_jobs(
+        &self,
+        access: Access,
+        workspace: &Path,
+        context: &ToolContext,
+    ) -> Vec<FileChange> {
+        if access == Access::Read || context.cancellation.is_cancelled() {
+            return Vec::new();
+        }
         let left = self.jobs.take_left(&context.conversation, workspace);
         // The notes are in the outputs of the jobs already.
         let settle = |left: GuardNotes| left.settle(workspace, context).1;
@@ -426,8 +436,8 @@ impl Bash {
     }
 
     /// Runs a command that may write; what it did at protected places is taken back, a line for each, but for files
-    /// that git has moved. With a context, operators are asked about text in place of a line, also about that of jobs that
-    /// have ended; without, about that of a job later. Blocks.
+    /// that git has moved. With a context, operators are asked about text in place of a line; without, about that of a job
+    /// later. Blocks.
     fn guarded(
         &self,
         ready: &Ready,
@@ -453,11 +463,7 @@ impl Bash {
         let git = self.git(ready, order);
         let mut left = guard.put_back(known.before.made_places(), &git);
         let (put_back, proposals) = match context {
-            Some(context) => {
-                let (notes, mut proposals) = left.settle(workspace, context);
-                proposals.extend(self.left_by_jobs(workspace, context));
-                (notes, proposals)
-            }
+            Some(context) => left.settle(workspace, context),
             None => {
                 let notes = left.take_notes();
                 if ready.plan.background {
