@@ -13,7 +13,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 limit=3600
 parts=(
     crash replies queues compaction spending writes commands approvals contents cancels drops attaches together random corpus folders
-    durability limits costs work strangers soak crowd benches
+    durability undo limits costs work strangers soak crowd benches
     workflows manual
 )
 
@@ -59,6 +59,7 @@ run() {
         corpus) count="10000 changes"
             HARNESS_CHANGES=10000 service corpus:: && PROPTEST_CASES=10000 properties harness-tui corpus:: ;;
         durability) count="each system call"; script tests/durability.sh ;;
+        undo) count="500 lines"; script tests/undo_commands.py --lines 500 --hands 200 --kills 100 ;;
         limits) count="all limits"; script tests/limits.py --full ;;
         costs) count="all parts"; script tests/commands.py --full ;;
         work) count="all kinds"; script tests/real_work.sh ;;

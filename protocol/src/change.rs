@@ -12,7 +12,14 @@ pub struct FileChange {
     pub asked: Option<String>,
     /// The kind of change.
     pub action: ChangeAction,
-    /// SHA-256 of the bytes before, in hexadecimal digits. `None` if there was no file.
+    /// The kind of file that is at the path, or that was there before a removal.
+    #[serde(default, skip_serializing_if = "PathKind::is_regular")]
+    pub kind: PathKind,
+    /// The kind of file before, if it was another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind_before: Option<PathKind>,
+    /// SHA-256 of the bytes before, in hexadecimal digits; those of a link are its target. `None` if there was no file, or
+    /// if they are not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<String>,
     /// SHA-256 of the bytes after. `None` if there is no file, or if they are not known.
@@ -21,11 +28,11 @@ pub struct FileChange {
     /// True if a command made the change. It was detected after the command, and the model has not seen the content.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub by_command: bool,
-    /// The permissions of a file that was removed, those from before if a command changed them, or those of a program that
-    /// a command made; for example 0o644.
+    /// The permissions of a file or folder that was removed, those from before if a command changed them, or those of a
+    /// program that a command made; for example 0o644.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<u32>,
-    /// The permissions after a command that changed them.
+    /// The permissions after a command that changed them, or that made a folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode_after: Option<u32>,
     /// Number of added lines.
@@ -60,6 +67,32 @@ pub enum ChangeAction {
     /// An action that this version does not know. Never sent.
     #[serde(other)]
     Unknown,
+}
+
+/// The kind of a file.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PathKind {
+    /// A regular file.
+    #[default]
+    Regular,
+    /// A symbolic link.
+    Link,
+    /// A folder. Only those are named whose changes the changes of files do not tell.
+    Folder,
+    /// A pipe, a socket or a device.
+    Special,
+    /// A kind that this version does not know. Never sent.
+    #[serde(other)]
+    Unknown,
+}
+
+impl PathKind {
+    /// True for a regular file.
+    #[must_use]
+    pub const fn is_regular(&self) -> bool {
+        matches!(self, Self::Regular)
+    }
 }
 
 /// The place of a file, relative to the folder of the conversation.

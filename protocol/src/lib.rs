@@ -31,7 +31,7 @@ mod workflow_past;
 pub use approval::{
     AnswerOrder, Answered, Approval, Approvals, OpenApproval, Scope, Verdict, Withdrawal,
 };
-pub use change::{ChangeAction, FileChange, Place};
+pub use change::{ChangeAction, FileChange, PathKind, Place};
 pub use command::{Access, Backend, CommandPlan, Subject};
 pub use conversations::{
     ChangeConversation, ContextFile, ConversationPage, ConversationState, Damage, Deleted,

@@ -47,6 +47,10 @@ pub struct UndoneFile {
     /// The reason why nothing was done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// SHA-256 of the content that a command had left and that undo has replaced or removed. It is kept in the folder
+    /// `before` of the state folder under this name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replaced: Option<String>,
     /// The change, as a unified diff of at most 64 KiB; only in a dry run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub diff: Option<String>,

@@ -112,6 +112,8 @@ impl OwnLauncher {
             .more
             .iter()
             .filter_map(|path| fs::canonicalize(path).ok());
+        let visible = [&workspace].into_iter().chain(&repository).cloned();
+        let visible = visible.collect();
         let writable: Vec<PathBuf> = match access {
             Access::Write => {
                 let own = [workspace.clone(), temp.clone()];
@@ -139,7 +141,7 @@ impl OwnLauncher {
                 backend,
                 full: access == Access::Full,
                 protected: protected.into_iter().filter(|path| path.exists()).collect(),
-                visible: vec![workspace],
+                visible,
                 hidden: hidden.collect(),
                 throw_away: home.filter(|home| can_be_covered(home) && !is_written(home)),
                 network,

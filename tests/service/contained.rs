@@ -417,7 +417,7 @@ async fn git_changes_its_configuration_as_long_as_it_runs_no_program_because_of_
     .await;
 }
 
-/// Spec: [BASH-07]
+/// Spec: [BASH-07] [BOX-783]
 #[tokio::test]
 async fn s4_a_linked_worktree_commits_and_a_new_repository_runs_nothing() {
     if !contains_commands() {
@@ -460,6 +460,12 @@ async fn s4_a_linked_worktree_commits_and_a_new_repository_runs_nothing() {
     let text = "echo 1 > f && git add f && git commit -qm two && git log --format=%s";
     let (result, is_error) = with(&here, "write", text).await;
     assert!(!is_error && result.starts_with("two\none\n"), "{result}");
+    // Its repository is in the folder for temporary files, of which a command sees nothing else.
+    let (result, is_error) = with(&here, "read", "git log --format=%s").await;
+    assert!(!is_error && result.starts_with("two\none\n"), "{result}");
+    let text = format!("touch {0}/x; ls {0}/..", main.display());
+    let (result, _) = with(&here, "read", &text).await;
+    assert!(!main.join("x").exists(), "{result}");
     let text = format!("echo evil > {}/.git/hooks/pre-commit", main.display());
     let (result, _) = with(&here, "write", &text).await;
     assert!(!main.join(".git/hooks/pre-commit").exists(), "{result}");

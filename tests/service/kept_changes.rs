@@ -105,6 +105,11 @@ async fn what_a_job_left_is_asked_about_with_the_next_command() {
         here.at("done").exists() && is_there_again() && !here.at(".envrc").exists()
     })
     .await;
+    let jobs = format!("/v1/conversations/{}/jobs", here.id);
+    eventually("what it left is known", async || {
+        here.service.get(&jobs).await == json!({"jobs": []})
+    })
+    .await;
     let call = here.begin("bash", json!({"command": "true"})).await;
     let mut decided = 0;
     while let Some(approval) = here.asked().await {

@@ -165,7 +165,7 @@ pub(super) fn refuse(reason: &str) -> Decision {
 
 #[cfg(test)]
 mod tests {
-    use harness_protocol::{ChangeAction, Scope};
+    use harness_protocol::{ChangeAction, PathKind, Scope};
 
     use super::*;
 
@@ -179,6 +179,8 @@ mod tests {
             by_command: false,
             mode: None,
             mode_after: None,
+            kind: PathKind::Regular,
+            kind_before: None,
             added: 0,
             removed: 0,
             diff: String::new(),

@@ -65,7 +65,8 @@ fn refusal() -> ToolError {
     "permission denied: it is closed to tools".into()
 }
 
-fn identities(closed: &[PathBuf]) -> Vec<Identity> {
+/// The devices and inodes of what is closed now. Blocks.
+pub(super) fn identities(closed: &[PathBuf]) -> Vec<(u64, u64)> {
     closed.iter().filter_map(|path| identity_at(path)).collect()
 }
 

@@ -110,7 +110,7 @@ pub struct LaunchOrder {
     pub access: Access,
     /// Whether it may reach the network.
     pub network: bool,
-    /// Folders besides that of the conversation that it may write, if its access is to write.
+    /// Folders besides that of the conversation that it sees, and may write if its access is to write.
     pub writable: Vec<PathBuf>,
     /// Paths among those that may not be changed, whether they are there or not. A folder that is also among those that
     /// may be written only stays at its place.

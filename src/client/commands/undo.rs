@@ -17,7 +17,8 @@ Examples:
   harness undo                    takes it back
   harness undo --to-run 3         takes back what run 3 and later ones changed
 
-A file is restored only if it is as the tools left it; the others stay, and are named. Git is not used.";
+A file is restored only if it is as the tools left it; the others stay, and are named. Git's index, branches and
+commits stay unchanged.";
 
 /// The flags of `harness undo`.
 #[derive(Debug, Args)]

@@ -69,6 +69,8 @@ const ENVIRONMENT: &[(&str, &str)] = &[
 pub(super) struct GitReader<'r> {
     pub(super) launcher: &'r dyn Launcher,
     pub(super) workspace: &'r Path,
+    /// Folders besides, in which the repository of a linked worktree is.
+    pub(super) repositories: &'r [PathBuf],
     /// Places that git does not see.
     pub(super) closed: &'r Arc<[PathBuf]>,
 }
@@ -241,7 +243,7 @@ impl GitReader<'_> {
             temp: temp.path().to_owned(),
             access: Access::Read,
             network: false,
-            writable: Vec::new(),
+            writable: self.repositories.to_vec(),
             protected: Vec::new(),
             copies: Vec::new(),
             closed: Arc::clone(self.closed),

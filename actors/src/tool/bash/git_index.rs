@@ -6,7 +6,7 @@
 //!
 //! Source: gitformat-index(5); `read-cache.c` and `split-index.c` of git.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStringExt as _;
 use std::path::PathBuf;
@@ -115,28 +115,26 @@ pub(super) fn gitlinks(git: &HeldFolder, configured: &HeldFolder) -> Option<Inde
     })
 }
 
-/// The objects with the contents of regular files, by their paths below the working tree: of those files that git last
-/// saw with these numbers. `None` if git has not written the index, or continues another one with it.
-pub(super) fn indexed_objects(
+/// Visits the regular files of an index without a conflict: the path below the working tree, the numbers that git last saw,
+/// and the name of the object with the content. `None` if git has not written the index, or continues another one with it.
+pub(super) fn visit_files(
     index: &[u8],
     object: usize,
-    wanted: &BTreeMap<Vec<u8>, IndexStat>,
-) -> Option<BTreeMap<Vec<u8>, String>> {
+    mut visit: impl FnMut(&[u8], IndexStat, &[u8]),
+) -> Option<()> {
     let mut rest = IndexBytes(index);
     let (version, count) = rest.head()?;
-    let mut objects = BTreeMap::new();
     let mut name: Vec<u8> = Vec::new();
     for _ in 0..count {
         let entry = rest.entry(version, object, &mut name)?;
         if name.is_empty() {
             return None;
         }
-        let is_file = entry.mode & KIND == REGULAR && entry.flags & STAGE == 0;
-        if is_file && wanted.get(&name) == Some(&entry.stat()?) {
-            objects.insert(name.clone(), hexadecimal(entry.object));
+        if entry.mode & KIND == REGULAR && entry.flags & STAGE == 0 {
+            visit(&name, entry.stat()?, entry.object);
         }
     }
-    Some(objects)
+    Some(())
 }
 
 /// The name of an object in digits.
@@ -485,7 +483,7 @@ mod tests {
 
     /// Spec: [UNDO-778]
     #[test]
-    fn the_objects_of_files_are_found_by_the_numbers_that_git_saw() {
+    fn the_files_of_an_index_have_the_numbers_that_git_saw_and_their_objects() {
         let home = tempfile::tempdir().unwrap();
         let at = home.path();
         git(at, &["init", "-q"]);
@@ -494,30 +492,26 @@ mod tests {
         std::os::unix::fs::symlink("hello", at.join("deep/link")).unwrap();
         git(at, &["add", "."]);
         let stat = IndexStat::at(&at.join("deep/hello"));
-        let later = IndexStat {
-            changed: (stat.changed.0 + 1, stat.changed.1),
-            ..stat
+        let files = |index: &[u8]| {
+            let mut files = Vec::new();
+            let whole = visit_files(index, 20, |name, stat, object| {
+                let name = String::from_utf8(name.to_vec()).unwrap();
+                files.push((name, stat, hexadecimal(object)));
+            });
+            whole.map(|()| files)
         };
-        let path = b"deep/hello".to_vec();
-        let link = b"deep/link".to_vec();
         for version in ["2", "3", "4"] {
             git(at, &["update-index", "--index-version", version]);
             let index = std::fs::read(at.join(".git/index")).unwrap();
-            let objects = |stat: IndexStat| {
-                let wanted = [(path.clone(), stat), (link.clone(), stat)].into();
-                indexed_objects(&index, 20, &wanted).unwrap()
-            };
             let hello = "ce013625030ba8dba906f756967f9e9ca394464a".to_owned();
-            assert_eq!(objects(stat), [(path.clone(), hello)].into(), "{version}");
-            assert_eq!(objects(later), BTreeMap::new(), "{version}");
-            let cut = &index[..index.len() / 2];
-            assert_eq!(indexed_objects(cut, 20, &BTreeMap::new()), None);
+            let expected = [("deep/hello".to_owned(), stat, hello)];
+            assert_eq!(files(&index).unwrap(), expected, "{version}");
+            assert_eq!(files(&index[..index.len() / 2]), None);
         }
         git(at, &["update-index", "--split-index"]);
         git(at, &["update-index", "--chmod=+x", "deep/hello"]);
         let split = std::fs::read(at.join(".git/index")).unwrap();
-        let objects = indexed_objects(&split, 20, &[(path, stat)].into());
-        assert!(objects.is_none_or(|objects| objects.is_empty()));
+        assert!(files(&split).is_none_or(|files| files.is_empty()));
     }
 
     /// Spec: [BASH-208]

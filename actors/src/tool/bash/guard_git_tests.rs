@@ -52,7 +52,7 @@ impl Ground {
     /// the notes.
     fn command(&self, script: &str, are_held: bool, more: &[PathBuf]) -> Vec<String> {
         let workspace = fs::canonicalize(self.at("")).unwrap();
-        let before = Inventory::take(&workspace, &[]);
+        let before = Inventory::take(&workspace);
         let reach = reach::find(&workspace, more);
         let held = if are_held { &*reach.protected } else { &[] };
         let known = KnownCommits::default();
@@ -61,6 +61,7 @@ impl Ground {
         let git = GitReader {
             launcher: &PlainLauncher,
             workspace: &workspace,
+            repositories: &[],
             closed: &Arc::default(),
         };
         guard.put_back(before.made_places(), &git).take_notes()

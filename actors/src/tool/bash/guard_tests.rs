@@ -72,6 +72,7 @@ fn put_back(workspace: &Path, guard: CommandGuard, made: ContentPlaces) -> Vec<S
     let git = GitReader {
         launcher: &PlainLauncher,
         workspace,
+        repositories: &[],
         closed: &Arc::default(),
     };
     guard.put_back(made, &git).take_notes()
@@ -204,6 +205,7 @@ fn operators_are_asked_about_text_and_the_rest_stays_aside() {
         let git = GitReader {
             launcher: &PlainLauncher,
             workspace: &workspace,
+            repositories: &[],
             closed: &Arc::default(),
         };
         let left = guard.put_back(ContentPlaces::default(), &git);
@@ -339,7 +341,7 @@ impl Branches {
     /// Runs a script as a command of the model. Returns the notes.
     fn command(&self, script: &str) -> Vec<String> {
         let workspace = fs::canonicalize(self.home.path()).unwrap();
-        let before = Inventory::take(&workspace, &[]);
+        let before = Inventory::take(&workspace);
         let mut reach = reach::find(&workspace, &[]);
         let places = before.content_places();
         reach.add_contents(&workspace, &places);

@@ -5,14 +5,14 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ffi::OsStr;
 use std::fs::{self, File};
-use std::io::{self, Read as _};
+use std::io::{self, Read as _, Seek as _};
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use super::git_config::read_git_file;
 use super::git_contents::{GitReader, MAX_OBJECTS};
-use super::git_index::{IndexStat, indexed_objects, object_length};
+use super::git_index::{IndexStat, hexadecimal, object_length, visit_files};
 use super::held_folder::HeldFolder;
 use super::own_repository::OwnRepository;
 
@@ -29,75 +29,122 @@ const CONVERTING: [&str; 3] = ["filter", "ident", "encoding"];
 #[derive(Debug)]
 pub(super) struct HeldIndex {
     top: PathBuf,
-    /// The attributes of the repository that are not in the working tree.
-    attributes: PathBuf,
     /// The length of the names of objects.
     object: usize,
     file: File,
     /// The time when it was written, in seconds and nanoseconds.
     written: (i64, i64),
+    /// The folders in which files may have other contents than their objects, by attributes.
+    converting: Vec<PathBuf>,
+}
+
+/// The state of a file by an index.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum TrackedState {
+    /// Git tracks it, and its object has its content.
+    AsIndexed,
+    /// Git tracks it, and its content may be another one.
+    Changed,
 }
 
 /// The contents of files in a repository.
 pub(super) struct IndexedContents<'g> {
-    pub(super) index: HeldIndex,
+    pub(super) index: &'g HeldIndex,
     pub(super) git: GitReader<'g>,
 }
 
 impl HeldIndex {
-    /// Opens the index of a repository. `None` if it has none that can be read.
-    pub(super) fn open(repository: &OwnRepository) -> Option<Self> {
+    /// Opens the index of a repository, where there are those files of attributes besides its own one. `None` if it has no
+    /// index that can be read. Blocks.
+    pub(super) fn open<'a>(
+        repository: &OwnRepository,
+        attributes: impl Iterator<Item = &'a PathBuf>,
+    ) -> Option<Self> {
         let common = HeldFolder::open(&repository.common).ok()?;
         let git = HeldFolder::open(&repository.git).ok()?;
         let file = git.file(OsStr::new("index")).ok()?;
         let found = file.metadata().ok()?;
+        let attributes = attributes.filter(|file| names_conversion(file));
+        let converting = attributes.filter_map(|file| Some(file.parent()?.to_owned()));
+        let everywhere = names_conversion(&repository.common.join("info/attributes"));
+        let everywhere = everywhere.then(|| repository.top.clone());
         Some(Self {
             top: repository.top.clone(),
-            attributes: repository.common.join("info/attributes"),
             object: object_length(&common)?,
             written: (found.mtime(), found.mtime_nsec()),
             file,
+            converting: converting.chain(everywhere).collect(),
         })
     }
 
-    /// The objects with the contents of those files that were as the index tells. One that was changed when the index was
-    /// written, or later, may have been changed once more since git looked at it.
-    ///
-    /// Source: racy-git of git's documentation.
-    fn objects(&self, wanted: &[(PathBuf, IndexStat)]) -> io::Result<BTreeMap<PathBuf, String>> {
-        let mut index = Vec::new();
-        (&self.file).take(MAX_INDEX + 1).read_to_end(&mut index)?;
-        if index.len() as u64 > MAX_INDEX {
-            return Ok(BTreeMap::new());
+    /// The states of files with these numbers, by their paths; the others are not tracked. Blocks.
+    pub(super) fn look<'p>(
+        &self,
+        files: impl Iterator<Item = (&'p Path, IndexStat)>,
+    ) -> HashMap<&'p Path, TrackedState> {
+        let name = |path: &'p Path| Some(path.strip_prefix(&self.top).ok()?.as_os_str().as_bytes());
+        let files = files.filter_map(|(path, stat)| Some((name(path)?, (path, stat))));
+        let files: HashMap<&[u8], (&Path, IndexStat)> = files.collect();
+        let mut tracked = HashMap::new();
+        let visited = self.visit(|name, seen, _| {
+            let Some((path, stat)) = files.get(name) else {
+                return;
+            };
+            let is_same = seen == *stat && self.is_settled(stat) && !self.may_convert(path);
+            let found = match is_same {
+                true => TrackedState::AsIndexed,
+                false => TrackedState::Changed,
+            };
+            tracked.insert(*path, found);
+        });
+        match visited {
+            Ok(Some(())) => tracked,
+            // It may name others.
+            Ok(None) | Err(_) => HashMap::new(),
         }
-        let name = |path: &Path| {
-            Some(
-                path.strip_prefix(&self.top)
-                    .ok()?
-                    .as_os_str()
-                    .as_bytes()
-                    .to_vec(),
-            )
-        };
-        let is_settled = |stat: &IndexStat| {
-            let (seconds, nanoseconds) = stat.modified;
-            (i64::from(seconds), i64::from(nanoseconds)) < self.written
-        };
-        let settled = wanted.iter().filter(|(_, stat)| is_settled(stat));
-        let settled = settled.filter_map(|(path, stat)| Some((name(path)?, *stat)));
-        let objects = indexed_objects(&index, self.object, &settled.collect());
-        let objects = objects.unwrap_or_default().into_iter();
-        let path =
-            |(name, object): (Vec<u8>, String)| (self.top.join(OsStr::from_bytes(&name)), object);
-        Ok(objects.map(path).collect())
     }
 
-    /// True if the file may have another content than its object, by attributes of the repository.
+    /// The objects with the contents of those files that were as the index tells.
+    fn objects(&self, wanted: &[(PathBuf, IndexStat)]) -> io::Result<BTreeMap<PathBuf, String>> {
+        let mut objects = BTreeMap::new();
+        let files = wanted.iter().map(|(path, stat)| (path.as_path(), *stat));
+        let mut as_indexed = self.look(files);
+        as_indexed.retain(|_, found| *found == TrackedState::AsIndexed);
+        self.visit(|name, _, object| {
+            let path = self.top.join(OsStr::from_bytes(name));
+            if as_indexed.contains_key(&*path) {
+                objects.insert(path, hexadecimal(object));
+            }
+        })?;
+        Ok(objects)
+    }
+
+    /// Visits the regular files of the index. `None` if it cannot be read as one.
+    fn visit(&self, visit: impl FnMut(&[u8], IndexStat, &[u8])) -> io::Result<Option<()>> {
+        let mut file = &self.file;
+        file.rewind()?;
+        let mut index = Vec::new();
+        file.take(MAX_INDEX + 1).read_to_end(&mut index)?;
+        if index.len() as u64 > MAX_INDEX {
+            return Ok(None);
+        }
+        Ok(visit_files(&index, self.object, visit))
+    }
+
+    /// False for a file that was changed when the index was written, or later: it may have been changed once more since git
+    /// looked at it.
+    ///
+    /// Source: racy-git of git's documentation.
+    fn is_settled(&self, stat: &IndexStat) -> bool {
+        let (seconds, nanoseconds) = stat.modified;
+        (i64::from(seconds), i64::from(nanoseconds)) < self.written
+    }
+
+    /// True if the file may have another content than its object, by attributes.
     fn may_convert(&self, path: &Path) -> bool {
-        let above = path.ancestors().skip(1);
-        let above = above.take_while(|folder| folder.starts_with(&self.top));
-        let mut files = above.map(|folder| folder.join(".gitattributes"));
-        files.any(|file| names_conversion(&file)) || names_conversion(&self.attributes)
+        self.converting
+            .iter()
+            .any(|folder| path.starts_with(folder))
     }
 }
 
@@ -130,11 +177,10 @@ impl IndexedContents<'_> {
     }
 
     fn found(&self, wanted: &[(PathBuf, IndexStat)]) -> io::Result<HashMap<PathBuf, Vec<u8>>> {
-        let mut objects = match wanted.is_empty() {
+        let objects = match wanted.is_empty() {
             true => BTreeMap::new(),
             false => self.index.objects(wanted)?,
         };
-        objects.retain(|path, _| !self.index.may_convert(path));
         if objects.is_empty() {
             return Ok(HashMap::new());
         }
@@ -194,15 +240,17 @@ mod tests {
         /// The content of `f` from before a command.
         fn content_before(&self, command: impl FnOnce()) -> Option<Vec<u8>> {
             let own = OwnRepository::find_all(&self.top);
-            let index = HeldIndex::open(&own[0]).unwrap();
+            let attributes = [self.top.join(".gitattributes")];
+            let index = HeldIndex::open(&own[0], attributes.iter()).unwrap();
             let path = self.top.join("f");
             let stat = IndexStat::at(&path);
             command();
             let indexed = IndexedContents {
-                index,
+                index: &index,
                 git: GitReader {
                     launcher: &PlainLauncher,
                     workspace: &self.top,
+                    repositories: &[],
                     closed: &Arc::default(),
                 },
             };

@@ -1,29 +1,25 @@
 //! Which files a command changed: what is in the folder before it and behind it.
 
-use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::fs::{self, Metadata};
+use std::collections::{HashMap, HashSet};
+use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use harness_protocol::{ChangeAction, FileChange};
+use harness_protocol::{ChangeAction, FileChange, PathKind};
 use tokio::time::Instant;
 
 use super::content_places::ContentPlaces;
+use super::earlier_contents::{ContentSources, EarlierContents, MAX_FILE};
+use super::git_contents::GitReader;
 use super::git_index::IndexStat;
-use super::held_contents::{HeldContents, MAX_FILE};
-use super::indexed_contents::IndexedContents;
+use super::listing::{FolderListing, FolderStamp};
+use super::stamp::{FileStamp, RESOLUTION};
 use crate::attachment::sha256;
 use crate::clock::Clock;
-use crate::tool::change::{Diff, diff, place_of, read_bytes};
-use crate::tool::protected::content_place;
+use crate::tool::change::{Diff, diff, place_of, read_bytes, umask};
 use crate::tool::{ToolContext, closed};
 
-/// How many files and folders are looked at.
-const MAX_ENTRIES: usize = 50_000;
-/// How long a look may take.
-const PATIENCE: Duration = Duration::from_millis(500);
 /// How many files are named.
 const MAX_NAMED: usize = 256;
 /// How much of the diffs of all files is shown, in bytes.
@@ -32,103 +28,20 @@ const MAX_DIFFS: usize = 64 * 1024;
 const DIFF_PATIENCE: Duration = Duration::from_secs(1);
 /// How many bytes of new contents are read to be hashed.
 const MAX_READ: u64 = 64 * 1024 * 1024;
-/// The name of a repository's own folder, or of the file that leads to it.
-const GIT: &str = ".git";
+/// The permissions of a new folder; the system takes the mask of the process off.
+const USUAL_FOLDER: u32 = 0o777;
 /// The note about a file that undo leaves.
 const MAYBE_COPY: &str =
     "it may be the only copy of a file that the command changed, so undo leaves it";
 /// The note about a file that came from a place that is not known.
 const FROM_ELSEWHERE: &str = "it is older than the command and came from elsewhere, so undo leaves what may be its only copy";
-/// The resolution of the times of files, which are behind the clock by as much.
-///
-/// Source: inode_timestamps in the kernel, a jiffy of at most 10 ms.
-const RESOLUTION: Duration = Duration::from_millis(10);
-/// The bits of a mode that tell the kind of a file, and their value for a regular one.
-///
-/// Source: inode(7), "The file type and mode".
-const FORMAT: u32 = 0o170_000;
-const REGULAR: u32 = 0o100_000;
-/// The bits of a mode that are permissions.
-const PERMISSIONS: u32 = 0o7777;
-/// Folders that are passed over: what is in them is made by programs, and made again.
-const PASSED_OVER: &[&str] = &[GIT, "node_modules", "__pycache__"];
-/// Files that mark such a folder.
-///
-/// Source: bford.info/cachedir for the first; PEP 405 for the second.
-const MARKS: &[&str] = &["CACHEDIR.TAG", "pyvenv.cfg"];
-
-/// The properties that tell a file from its earlier state: kind, size, times, inode and mode.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Stamp {
-    content: ContentStamp,
-    mode: u32,
-    changed: (i64, i64),
-}
-
-/// The properties that a file keeps when it is moved or gets another name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-struct ContentStamp {
-    size: u64,
-    device: u64,
-    inode: u64,
-    modified: (i64, i64),
-}
-
-impl Stamp {
-    fn of(found: &Metadata) -> Self {
-        Self {
-            content: ContentStamp {
-                size: found.len(),
-                device: found.dev(),
-                inode: found.ino(),
-                modified: (found.mtime(), found.mtime_nsec()),
-            },
-            mode: found.mode(),
-            changed: (found.ctime(), found.ctime_nsec()),
-        }
-    }
-
-    fn is_regular(&self) -> bool {
-        self.mode & FORMAT == REGULAR
-    }
-
-    /// The numbers as an index of git has them.
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "git cuts them too"
-    )]
-    fn in_index(&self) -> IndexStat {
-        let time = |(seconds, nanoseconds): (i64, i64)| (seconds as u32, nanoseconds as u32);
-        IndexStat {
-            changed: time(self.changed),
-            modified: time(self.content.modified),
-            inode: self.content.inode as u32,
-            size: self.content.size as u32,
-        }
-    }
-}
-
 /// The state of a folder before a command.
 pub(super) struct Inventory {
     workspace: PathBuf,
-    found: Listing,
-    held: HeldContents,
+    found: FolderListing,
+    earlier: EarlierContents,
     /// The time at which the look began.
     begun: SystemTime,
-}
-
-/// The result of a look at a folder.
-#[derive(Default)]
-struct Listing {
-    files: BTreeMap<PathBuf, Stamp>,
-    folders: HashMap<PathBuf, u64>,
-    /// The folders that have an entry `.git`.
-    repositories: BTreeSet<PathBuf>,
-    /// The folders that are passed over because of a mark.
-    marked: BTreeSet<PathBuf>,
-    /// Whether it is all there is.
-    is_whole: bool,
 }
 
 /// The changes that a command made.
@@ -140,16 +53,20 @@ pub(super) struct Found {
 }
 
 impl Inventory {
-    /// Looks at a folder, and holds the contents of those of the named files that are in it. Blocks.
-    pub(super) fn take(workspace: &Path, known: &[PathBuf]) -> Self {
-        let within = known.iter().filter(|path| path.starts_with(workspace));
+    /// Looks at a folder. Blocks.
+    pub(super) fn take(workspace: &Path) -> Self {
         Self {
             // The kernel stamps files by the clock of the system.
             begun: Clock::system().now(),
             workspace: workspace.to_owned(),
-            found: Listing::of(workspace, None),
-            held: HeldContents::of(within),
+            found: FolderListing::look(workspace, None),
+            earlier: EarlierContents::default(),
         }
+    }
+
+    /// Holds the contents of its files. Blocks.
+    pub(super) fn hold_contents(&mut self, sources: &ContentSources<'_>) {
+        self.earlier = EarlierContents::hold(&self.workspace, &self.found, sources);
     }
 
     /// The protected places below the folder before the command.
@@ -163,7 +80,7 @@ impl Inventory {
         if !self.found.is_whole {
             return ContentPlaces::default();
         }
-        let now = Listing::of(&self.workspace, Some(&self.found));
+        let now = FolderListing::look(&self.workspace, Some(&self.found));
         let mut made = now.content_places(&self.workspace, Some(&self.found));
         let before = self.content_places();
         made.places.retain(|place| !before.places.contains(place));
@@ -172,12 +89,8 @@ impl Inventory {
     }
 
     /// The files that differ now. Contents from before that are held, or that git has, are kept in the store. Blocks.
-    pub(super) fn compare(
-        self,
-        context: &ToolContext,
-        indexed: Option<&IndexedContents<'_>>,
-    ) -> Found {
-        let now = Listing::of(&self.workspace, None);
+    pub(super) fn compare(mut self, context: &ToolContext, git: GitReader<'_>) -> Found {
+        let mut now = FolderListing::look(&self.workspace, None);
         let is_whole = self.found.is_whole && now.is_whole;
         let mut changed: Vec<(PathBuf, ChangeAction)> = Vec::new();
         if is_whole {
@@ -196,12 +109,11 @@ impl Inventory {
             // A file that is left out must not be the other name of one that is named as made.
             changed.sort_by_key(|(path, action)| (*action == ChangeAction::Made, path.clone()));
         } else {
-            changed = self.held.changed();
+            changed = self.earlier.changed(&mut self.found, &mut now);
         }
         let moved = now.moved_from(&self.found);
-        let indexed =
-            indexed.map(|indexed| indexed.contents(&self.unknown(&changed, &moved, context)));
-        let indexed = indexed.unwrap_or_default();
+        let unknown = self.unknown(&changed, &moved, context);
+        let indexed = self.earlier.indexed(&unknown, git);
         let mut naming = Naming {
             inventory: &self,
             now: &now,
@@ -221,6 +133,11 @@ impl Inventory {
             } else if let Some(change) = naming.name(&path, action) {
                 changes.push(change);
             }
+        }
+        if is_whole && left_out == 0 {
+            let folders = naming.name_folders(&changes);
+            left_out = folders.len().saturating_sub(MAX_NAMED - changes.len());
+            changes.extend(folders.into_iter().take(MAX_NAMED - changes.len()));
         }
         changes.sort_by(|one, other| one.path.cmp(&other.path));
         let note = if !is_whole {
@@ -245,7 +162,7 @@ impl Inventory {
     ) -> Vec<(PathBuf, IndexStat)> {
         let stat = |(path, _): &(PathBuf, ChangeAction)| {
             let was = self.found.files.get(path)?;
-            let is_known = self.held.content(path).is_some() || moved.contains_key(path);
+            let is_known = self.earlier.has_copy(path) || moved.contains_key(path);
             let is_wanted = was.is_regular() && was.content.size <= MAX_FILE && !is_known;
             let is_open = closed::check_path(path, &context.closed).is_ok();
             (is_wanted && is_open).then(|| (path.clone(), was.in_index()))
@@ -257,14 +174,14 @@ impl Inventory {
     fn lost_sizes(
         &self,
         changed: &[(PathBuf, ChangeAction)],
-        now: &Listing,
+        now: &FolderListing,
         moved: &HashMap<PathBuf, PathBuf>,
         indexed: &HashMap<PathBuf, Vec<u8>>,
     ) -> HashSet<u64> {
         let is_changed = |(_, action): &&(PathBuf, ChangeAction)| *action == ChangeAction::Changed;
         let lost_size = |(path, _): &(PathBuf, ChangeAction)| {
             let was = self.found.files.get(path)?;
-            let is_known = self.held.content(path).is_some()
+            let is_known = self.earlier.has_copy(path)
                 || moved.contains_key(path)
                 || indexed.contains_key(path);
             let is_same = now.files.get(path).map(|now| now.content) == Some(was.content);
@@ -278,103 +195,10 @@ impl Inventory {
     }
 }
 
-impl Listing {
-    /// Looks at a folder. A mark in a folder that had none `before` counts only if the folder is new.
-    fn of(folder: &Path, before: Option<&Self>) -> Self {
-        let is_walked = |path: &Path| {
-            let was_there = |before: &Self| path == folder || before.folders.contains_key(path);
-            before.is_some_and(|before| was_there(before) && !before.marked.contains(path))
-        };
-        let until = Instant::now() + PATIENCE;
-        let mut listing = Self {
-            is_whole: true,
-            ..Self::default()
-        };
-        let mut waiting = vec![folder.to_owned()];
-        let mut entries = 0;
-        while let Some(current) = waiting.pop() {
-            let Ok(inside) = fs::read_dir(&current) else {
-                continue;
-            };
-            let inside: Vec<_> = inside.flatten().take(MAX_ENTRIES + 1).collect();
-            entries += inside.len();
-            if entries > MAX_ENTRIES || Instant::now() > until {
-                listing.is_whole = false;
-                break;
-            }
-            let is_mark = |name: &std::ffi::OsStr| MARKS.iter().any(|mark| name == *mark);
-            let has_mark = inside.iter().any(|entry| is_mark(&entry.file_name()));
-            if has_mark && !is_walked(&current) {
-                listing.marked.insert(current);
-                continue;
-            }
-            for entry in inside {
-                // It may be gone by now.
-                let Ok(found) = entry.metadata() else {
-                    continue;
-                };
-                if entry.file_name() == GIT {
-                    listing.repositories.insert(current.clone());
-                }
-                if !found.is_dir() {
-                    listing.files.insert(entry.path(), Stamp::of(&found));
-                } else if PASSED_OVER.iter().all(|name| entry.file_name() != *name) {
-                    listing.folders.insert(entry.path(), found.ino());
-                    waiting.push(entry.path());
-                }
-            }
-        }
-        listing
-    }
-
-    /// The files that are no longer what is at their paths and have other names now, with one of those.
-    fn moved_from(&self, before: &Self) -> HashMap<PathBuf, PathBuf> {
-        let is_other = |(path, stamp): &(&PathBuf, &Stamp)| {
-            let now = self.files.get(*path).map(|now| now.content);
-            stamp.is_regular() && now != Some(stamp.content)
-        };
-        let others = before.files.iter().filter(is_other);
-        let others: Vec<_> = others.map(|(path, stamp)| (path, stamp.content)).collect();
-        if others.is_empty() {
-            return HashMap::new();
-        }
-        let names = self.files.iter();
-        let names: HashMap<_, _> = names.map(|(path, stamp)| (stamp.content, path)).collect();
-        let moved = others.into_iter();
-        moved
-            .filter_map(|(path, content)| Some((path.clone(), (*names.get(&content)?).clone())))
-            .collect()
-    }
-
-    /// The protected places with files. A repository that is new since `before` counts as one only if its folder is
-    /// new as well.
-    fn content_places(&self, workspace: &Path, before: Option<&Self>) -> ContentPlaces {
-        let is_repository = |folder: &&Path| {
-            let was_there = before.is_none_or(|before| {
-                before.repositories.contains(*folder) || !before.folders.contains_key(*folder)
-            });
-            self.repositories.contains(*folder) && was_there
-        };
-        let mut found = ContentPlaces::default();
-        for path in self.files.keys() {
-            let Some(place) = path.strip_prefix(workspace).ok().and_then(content_place) else {
-                continue;
-            };
-            let above = path.ancestors().skip(1);
-            let mut above = above.take_while(|folder| *folder != workspace);
-            if above.any(|folder| is_repository(&folder)) {
-                found.nested.insert(place.clone());
-            }
-            found.places.insert(place);
-        }
-        found
-    }
-}
-
 /// Makes what is told of the files.
 struct Naming<'a> {
     inventory: &'a Inventory,
-    now: &'a Listing,
+    now: &'a FolderListing,
     /// The sizes of files whose content from before is lost, unless a file that was made is a copy of it.
     lost_sizes: HashSet<u64>,
     /// The new names of files that are no longer what is at their paths.
@@ -397,24 +221,15 @@ impl Naming<'_> {
             self.inventory.found.files.get(path),
             self.now.files.get(path),
         );
-        let before = match action {
-            ChangeAction::Made => None,
-            ChangeAction::Changed | ChangeAction::Removed | ChangeAction::Unknown => {
-                let held = self.inventory.held.content(path).map(Cow::Borrowed);
-                let moved = || self.moved_content(path).map(Cow::Owned);
-                let known = held.or_else(moved);
-                known.or_else(|| self.indexed.remove(path).map(Cow::Owned))
-            }
-        };
+        let before = was.and_then(|was| self.content_before(path, was));
         let before = before.as_deref();
-        let after = match action {
-            ChangeAction::Removed => None,
-            ChangeAction::Made | ChangeAction::Changed | ChangeAction::Unknown => self.read(path),
-        };
-        let modes = was
-            .zip(is)
-            .filter(|(was, is)| was.is_regular() && is.is_regular());
-        let modes = modes.map(|(was, is)| (was.mode & PERMISSIONS, is.mode & PERMISSIONS));
+        let after = is.and_then(|is| match is.is_link() {
+            true => self.now.target(path),
+            false => self.read(path),
+        });
+        let are_regular = |was: &FileStamp, is: &FileStamp| was.is_regular() && is.is_regular();
+        let modes = was.zip(is).filter(|(was, is)| are_regular(was, is));
+        let modes = modes.map(|(was, is)| (was.permissions(), is.permissions()));
         let modes = modes.filter(|(was, is)| was != is);
         let same_mode = was.map(|was| was.mode) == is.map(|is| is.mode);
         if before.is_some() && before == after.as_deref() && same_mode {
@@ -426,37 +241,104 @@ impl Naming<'_> {
         let is_foreign = action != ChangeAction::Removed && self.is_from_elsewhere(path);
         let diff = self.diff(action, before, after.as_deref());
         let kept = before.and_then(|bytes| self.keep(path, bytes));
-        let was_mode = was.map(|was| was.mode & PERMISSIONS);
+        let gone = was.filter(|was| was.is_regular() && !is.is_some_and(FileStamp::is_regular));
+        let (kind_was, kind) = (was.map(FileStamp::kind), is.map(FileStamp::kind));
         Some(FileChange {
-            path: path.to_string_lossy().into_owned(),
-            asked: None,
-            action,
             before: kept,
             // Without it, undo leaves the file.
             after: after
                 .as_deref()
                 .filter(|_| !is_copy && !is_foreign)
                 .map(sha256),
-            by_command: true,
-            mode: match action {
-                ChangeAction::Removed => was_mode,
-                ChangeAction::Made | ChangeAction::Changed | ChangeAction::Unknown => {
-                    modes.map(|(was, _)| was)
-                }
-            },
+            kind: kind.or(kind_was).unwrap_or_default(),
+            kind_before: kind_was.filter(|was| kind.is_some_and(|kind| kind != *was)),
+            mode: modes
+                .map(|(was, _)| was)
+                .or(gone.map(FileStamp::permissions)),
             mode_after: modes.map(|(_, is)| is),
             added: diff.added,
             removed: diff.removed,
             diff: diff.text,
             diff_cut: diff.is_cut,
-            place: place_of(&self.inventory.workspace, path),
-            folders: self.folders(path, action),
             notes: [(is_copy, MAYBE_COPY), (is_foreign, FROM_ELSEWHERE)]
                 .into_iter()
                 .filter(|(is_so, _)| *is_so)
                 .map(|(_, note)| note.to_owned())
                 .collect(),
+            ..self.unnamed(path, action)
         })
+    }
+
+    /// A change without its properties.
+    fn unnamed(&self, path: &Path, action: ChangeAction) -> FileChange {
+        FileChange {
+            path: path.to_string_lossy().into_owned(),
+            asked: None,
+            action,
+            kind: PathKind::default(),
+            kind_before: None,
+            before: None,
+            after: None,
+            by_command: true,
+            mode: None,
+            mode_after: None,
+            added: 0,
+            removed: 0,
+            diff: String::new(),
+            diff_cut: false,
+            place: place_of(&self.inventory.workspace, path),
+            folders: self.folders(path, action),
+            notes: Vec::new(),
+        }
+    }
+
+    /// The content that a file had before the command, if it is known.
+    fn content_before(&mut self, path: &Path, was: &FileStamp) -> Option<Vec<u8>> {
+        if was.is_link() {
+            return self.inventory.found.target(path);
+        }
+        let copy = self.inventory.earlier.copy(path);
+        let known = copy.or_else(|| self.moved_content(path));
+        known.or_else(|| self.indexed.remove(path))
+    }
+
+    /// The changes of folders that the changes of files do not tell.
+    fn name_folders(&self, named: &[FileChange]) -> Vec<FileChange> {
+        let told: HashSet<&str> = named
+            .iter()
+            .flat_map(|it| &it.folders)
+            .map(|it| &**it)
+            .collect();
+        let is_told = |path: &Path| path.to_str().is_some_and(|path| told.contains(path));
+        let (before, now) = (&self.inventory.found, self.now);
+        let usual = USUAL_FOLDER & !umask();
+        let mut changes = Vec::new();
+        for (path, is) in &now.folders {
+            let action = match before.folders.get(path) {
+                // What is in the others is not known.
+                None if is_told(path) || now.marked.contains(path) => continue,
+                None => ChangeAction::Made,
+                Some(was) if was.mode != is.mode => ChangeAction::Changed,
+                Some(_) => continue,
+            };
+            changes.push((path, action, before.folders.get(path), Some(is)));
+        }
+        for (path, was) in &before.folders {
+            let is_usual = is_told(path) && was.mode == usual;
+            if !now.folders.contains_key(path) && !is_usual && !before.marked.contains(path) {
+                changes.push((path, ChangeAction::Removed, Some(was), None));
+            }
+        }
+        let change =
+            |(path, action, was, is): (&PathBuf, _, Option<&FolderStamp>, Option<&FolderStamp>)| {
+                FileChange {
+                    kind: PathKind::Folder,
+                    mode: was.map(|was| was.mode),
+                    mode_after: is.map(|is| is.mode),
+                    ..self.unnamed(path, action)
+                }
+            };
+        changes.into_iter().map(change).collect()
     }
 
     /// True if a file that is now at the path is older than the command, was at no other path that is known, and has
@@ -466,7 +348,7 @@ impl Naming<'_> {
             self.inventory.found.files.get(path),
             self.now.files.get(path),
         );
-        let inode = |stamp: &Stamp| (stamp.content.device, stamp.content.inode);
+        let inode = |stamp: &FileStamp| (stamp.content.device, stamp.content.inode);
         let is_same = was.map(inode) == is.map(inode);
         if is_same || self.moved.values().any(|name| name == path) {
             return false;
@@ -492,7 +374,7 @@ impl Naming<'_> {
         let bytes = self.read(&name)?;
         // It may have been written meanwhile.
         let now = fs::symlink_metadata(&name).ok()?;
-        (self.now.files.get(&name) == Some(&Stamp::of(&now))).then_some(bytes)
+        (self.now.files.get(&name) == Some(&FileStamp::of(&now))).then_some(bytes)
     }
 
     fn keep(&self, path: &Path, bytes: &[u8]) -> Option<String> {

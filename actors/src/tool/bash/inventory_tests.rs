@@ -1,8 +1,14 @@
-use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::os::unix::ffi::OsStringExt as _;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
+use std::process::Command;
 
-use harness_protocol::{ChangeAction, Place, UndoOutcome};
+use harness_protocol::{ChangeAction, PathKind, Place, UndoOutcome, UndoneFile};
 
+use super::super::copies::FileCopies;
+use super::super::listing::MAX_ENTRIES;
+use super::super::own_repository::OwnRepository;
 use super::*;
+use crate::tool::PlainLauncher;
 use crate::tool::change::{BeforeStore, Undo};
 use crate::tool::{Cancellation, ToolContext};
 
@@ -34,12 +40,85 @@ impl Home {
         fs::write(path, content).unwrap();
     }
 
+    /// The state of the folder, with copies of these files alone.
+    fn inventory(&self, seen: &[&str]) -> Inventory {
+        let seen: Vec<PathBuf> = seen.iter().map(|name| self.at(name)).collect();
+        self.inventory_with(&FileCopies::bounded(None, seen.len() as u64 * 4096), &seen)
+    }
+
+    fn inventory_with(&self, copies: &FileCopies, seen: &[PathBuf]) -> Inventory {
+        let mut inventory = Inventory::take(&self.context.folder);
+        inventory.hold_contents(&ContentSources {
+            repository: OwnRepository::find_all(&self.context.folder).first(),
+            copies,
+            seen,
+            closed: &self.context.closed,
+        });
+        inventory
+    }
+
+    fn compare(&self, before: Inventory) -> Found {
+        let git = GitReader {
+            launcher: &PlainLauncher,
+            workspace: &self.context.folder,
+            repositories: &[],
+            closed: &self.context.closed,
+        };
+        before.compare(&self.context, git)
+    }
+
     /// The changes found for a command that does this, in a conversation that has seen those files.
     fn changed(&self, seen: &[&str], command: impl FnOnce()) -> Found {
-        let seen: Vec<PathBuf> = seen.iter().map(|name| self.at(name)).collect();
-        let before = Inventory::take(&self.context.folder, &seen);
+        let before = self.inventory(seen);
         command();
-        before.compare(&self.context, None)
+        self.compare(before)
+    }
+
+    /// Takes the changes of a command back that does this, with copies of all files that get one.
+    fn taken_back(&self, command: impl FnOnce()) -> Vec<UndoneFile> {
+        let before = self.inventory_with(&FileCopies::default(), &[]);
+        command();
+        let found = self.compare(before);
+        let dry = self.undo().take_back(&found.changes, true);
+        let undone = self.undo().take_back(&found.changes, false);
+        let outcome = |file: &UndoneFile| (file.path.clone(), file.outcome);
+        let outcomes = |files: &[UndoneFile]| files.iter().map(outcome).collect::<Vec<_>>();
+        assert_eq!(outcomes(&dry), outcomes(&undone));
+        undone
+    }
+
+    /// All that is in the folder but for git's own: kinds, permissions and contents.
+    fn state(&self) -> Vec<(PathBuf, u32, Vec<u8>)> {
+        let mut state = Vec::new();
+        let mut waiting = vec![self.context.folder.to_path_buf()];
+        while let Some(folder) = waiting.pop() {
+            for entry in fs::read_dir(folder).unwrap().flatten() {
+                let (path, found) = (entry.path(), entry.metadata().unwrap());
+                let content = match (found.is_dir(), found.is_symlink()) {
+                    (true, _) => Vec::new(),
+                    (_, true) => fs::read_link(&path).unwrap().into_os_string().into_vec(),
+                    _ => fs::read(&path).unwrap(),
+                };
+                if found.is_dir() && entry.file_name() != ".git" {
+                    waiting.push(path.clone());
+                }
+                state.push((path, found.mode(), content));
+            }
+        }
+        state.sort();
+        state
+    }
+
+    fn git(&self, words: &[&str]) {
+        let mut command = Command::new("git");
+        command.current_dir(&*self.context.folder).args(words);
+        command.env("GIT_CONFIG_GLOBAL", "/dev/null");
+        command.env("GIT_CONFIG_NOSYSTEM", "1");
+        assert!(command.status().unwrap().success(), "{words:?}");
+    }
+
+    fn set_mode(&self, name: &str, mode: u32) {
+        fs::set_permissions(self.at(name), fs::Permissions::from_mode(mode)).unwrap();
     }
 
     fn undo(&self) -> Undo {
@@ -165,8 +244,9 @@ fn a_change_that_hides_its_time_is_found_and_output_folders_are_passed_over() {
     });
     let names: Vec<String> = home.told(&found).into_iter().map(|told| told.0).collect();
     assert_eq!(names, ["file", "link"]);
-    // A link is named, and what it leads to is not read.
-    assert_eq!(found.changes[1].after, None);
+    // A link is named with its target, and what it leads to is not read.
+    assert_eq!(found.changes[1].kind, PathKind::Link);
+    assert_eq!(found.changes[1].after, Some(sha256(b"file")));
 }
 
 /// Spec: [BASH-18]
@@ -314,14 +394,14 @@ fn a_file_that_came_from_an_unknown_place_is_never_overwritten_or_removed_by_und
     home.put("target/other", "3\n");
     let outside = home.home.path().join("outside");
     fs::write(&outside, "4\n").unwrap();
-    let mut before = Inventory::take(&home.context.folder, &[home.at("known")]);
+    let mut before = home.inventory(&["known"]);
     // As if the files had been there for longer.
     before.begun += RESOLUTION + Duration::from_secs(1);
     fs::rename(home.at("target/only"), home.at("known")).unwrap();
     fs::rename(&outside, home.at("new")).unwrap();
     // One that has another name is no only copy.
     fs::hard_link(home.at("target/other"), home.at("linked")).unwrap();
-    let found = before.compare(&home.context, None);
+    let found = home.compare(before);
     let noted = |name: &str| {
         let path = home.at(name).display().to_string();
         let change = found.changes.iter().find(|it| it.path == path).unwrap();
@@ -348,9 +428,145 @@ fn a_file_whose_own_path_cannot_get_it_back_stays_at_its_new_name() {
     home.put("f", "1\n");
     let found = home.changed(&["f"], || {
         fs::rename(home.at("f"), home.at("g")).unwrap();
-        symlink("g", home.at("f")).unwrap();
     });
+    fs::create_dir(home.at("f")).unwrap();
     home.undo().take_back(&found.changes, false);
     assert_eq!(fs::read_to_string(home.at("g")).unwrap(), "1\n");
-    assert_eq!(fs::read_to_string(home.at("f")).unwrap(), "1\n");
+    assert!(home.at("f").is_dir());
+}
+
+/// Spec: [UNDO-782]
+#[test]
+fn what_was_made_where_something_else_was_goes_first() {
+    let home = Home::new();
+    home.put("file", "1\n");
+    home.put("moved", "2\n");
+    home.put("linked", "3\n");
+    home.put("folder/deep/file", "4\n");
+    fs::create_dir(home.at("empty")).unwrap();
+    let before = home.state();
+    let undone = home.taken_back(|| {
+        fs::remove_file(home.at("file")).unwrap();
+        home.put("file/is/now/a folder", "x\n");
+        fs::rename(home.at("moved"), home.at("m")).unwrap();
+        fs::create_dir(home.at("moved")).unwrap();
+        fs::rename(home.at("m"), home.at("moved/m")).unwrap();
+        fs::rename(home.at("linked"), home.at("l")).unwrap();
+        symlink("l", home.at("linked")).unwrap();
+        fs::remove_dir_all(home.at("folder")).unwrap();
+        home.put("folder", "a file now\n");
+    });
+    let left: Vec<_> = undone.iter().filter(|file| file.reason.is_some()).collect();
+    assert!(left.is_empty(), "{left:?}");
+    assert_eq!(home.state(), before);
+}
+
+/// Spec: [UNDO-780]
+#[test]
+fn own_changes_and_untracked_files_go_back_and_ignored_ones_stay() {
+    let home = Home::new();
+    home.git(&["init", "-q"]);
+    home.put(".gitignore", "*.o\n");
+    for name in ["clean", "dirty", "staged", "kept.o"] {
+        home.put(name, "one\n");
+    }
+    home.git(&["add", ".gitignore", "clean", "dirty"]);
+    home.git(&["add", "-f", "kept.o"]);
+    for name in [
+        "dirty",
+        "staged",
+        "kept.o",
+        "untracked",
+        "deep/untracked",
+        "ignored.o",
+    ] {
+        home.put(name, "mine\n");
+    }
+    home.git(&["add", "staged"]);
+    let before = home.state();
+    let undone = home.taken_back(|| {
+        for name in ["clean", "dirty", "staged", "untracked", "kept.o"] {
+            home.put(name, "command\n");
+        }
+        fs::remove_dir_all(home.at("deep")).unwrap();
+        home.put("made/x", "command\n");
+        fs::write(home.at("ignored.o"), "command\n").unwrap();
+    });
+    let conflicts: Vec<_> = undone.iter().filter(|file| file.reason.is_some()).collect();
+    assert_eq!(conflicts.len(), 1, "{undone:?}");
+    assert!(conflicts[0].path.ends_with("/ignored.o"));
+    fs::write(home.at("ignored.o"), "mine\n").unwrap();
+    assert_eq!(home.state(), before);
+}
+
+/// Spec: [UNDO-781]
+#[test]
+fn links_and_folders_go_back() {
+    let home = Home::new();
+    home.put("file", "text\n");
+    home.put("private/file", "text\n");
+    home.set_mode("private", 0o700);
+    home.put("closed/file", "text\n");
+    for (target, name) in [
+        ("file", "link"),
+        ("nowhere", "dead"),
+        ("private", "to folder"),
+        ("x", "gone"),
+    ] {
+        symlink(target, home.at(name)).unwrap();
+    }
+    for name in ["empty/inside", "mode", "stays"] {
+        fs::create_dir_all(home.at(name)).unwrap();
+    }
+    home.set_mode("empty/inside", 0o750);
+    let before = home.state();
+    let undone = home.taken_back(|| {
+        for name in ["link", "dead", "gone", "to folder", "file"] {
+            fs::remove_file(home.at(name)).unwrap();
+        }
+        symlink("private/file", home.at("link")).unwrap();
+        home.put("dead", "a file now\n");
+        symlink("link", home.at("file")).unwrap();
+        symlink("file", home.at("new link")).unwrap();
+        for name in ["private", "empty"] {
+            fs::remove_dir_all(home.at(name)).unwrap();
+        }
+        fs::create_dir_all(home.at("new/folders/here")).unwrap();
+        home.set_mode("mode", 0o500);
+        home.put("closed/made", "x\n");
+        home.set_mode("closed", 0o555);
+    });
+    let left: Vec<_> = undone.iter().filter(|file| file.reason.is_some()).collect();
+    assert!(left.is_empty(), "{left:?}");
+    assert_eq!(home.state(), before);
+}
+
+/// Spec: [UNDO-781]
+#[test]
+fn links_and_folders_that_were_changed_since_stay() {
+    let home = Home::new();
+    symlink("one", home.at("link")).unwrap();
+    fs::create_dir(home.at("mode")).unwrap();
+    let before = home.inventory(&[]);
+    fs::remove_file(home.at("link")).unwrap();
+    symlink("two", home.at("link")).unwrap();
+    symlink("two", home.at("made link")).unwrap();
+    fs::create_dir(home.at("made")).unwrap();
+    home.set_mode("mode", 0o700);
+    let found = home.compare(before);
+    for name in ["link", "made link"] {
+        fs::remove_file(home.at(name)).unwrap();
+        symlink("three", home.at(name)).unwrap();
+    }
+    home.put("made/mine", "x");
+    home.set_mode("mode", 0o711);
+    let since = home.state();
+    let undone = home.undo().take_back(&found.changes, false);
+    let told = undone
+        .iter()
+        .map(|file| file.reason.as_deref().unwrap_or("went back"));
+    let told: Vec<_> = told.collect();
+    let changed = "it was changed since";
+    assert_eq!(told, [changed, "other files are in it", changed, changed]);
+    assert_eq!(home.state(), since);
 }

@@ -9,7 +9,9 @@ mod config_change;
 mod config_copies;
 mod configured_places;
 mod content_places;
+mod copies;
 mod denied;
+mod earlier_contents;
 mod environment;
 mod frames;
 mod git_aside;
@@ -24,8 +26,8 @@ mod git_ways;
 mod guard;
 mod guarded_folder;
 mod held;
-mod held_contents;
 mod held_folder;
+mod ignore_rules;
 mod indexed_contents;
 mod inventory;
 mod job;
@@ -33,6 +35,7 @@ mod jobs;
 mod kept;
 mod known_commits;
 mod lines;
+mod listing;
 mod new_repository;
 mod outputs;
 mod own_repository;
@@ -44,6 +47,7 @@ mod result;
 mod running_commands;
 mod script;
 mod search_path;
+mod stamp;
 mod submodule_note;
 mod temp;
 mod workdir;
@@ -61,11 +65,13 @@ use tokio::time::Instant;
 use self::capture::Capture;
 use self::config_copies::ConfigCopies;
 use self::content_places::ContentPlaces;
+use self::copies::FileCopies;
+use self::earlier_contents::ContentSources;
 use self::git_contents::GitReader;
 use self::guard::CommandGuard;
-use self::indexed_contents::{HeldIndex, IndexedContents};
 use self::inventory::Inventory;
 use self::known_commits::KnownCommits;
+use self::own_repository::OwnRepository;
 use self::process::GRACE;
 use self::put_aside::GuardNotes;
 use self::reach::Reach;
@@ -116,6 +122,8 @@ pub struct Bash {
     /// The jobs in the background.
     jobs: Jobs,
     known_commits: KnownCommits,
+    /// The contents of files before commands.
+    copies: FileCopies,
     running: RunningCommands,
 }
 
@@ -153,15 +161,17 @@ impl Bash {
             environment: environment.into(),
             jobs,
             known_commits: KnownCommits::default(),
+            copies: FileCopies::default(),
             running: RunningCommands::default(),
         }
     }
 
-    /// The same tool, which remembers in a state folder the commits that commands made.
+    /// The same tool, which remembers in a state folder the commits that commands made, and has its copies of files there.
     #[must_use]
     pub fn remembering(self, home: &Path) -> Self {
         Self {
             known_commits: KnownCommits::within(home),
+            copies: FileCopies::within(home),
             ..self
         }
     }
@@ -257,7 +267,7 @@ impl Bash {
             let work = move || {
                 let temp = TempFolder::new()?;
                 let writing = self.begin_writing(&ready);
-                let take = || Inventory::take(&ready.workspace, &context.seen.paths());
+                let take = || self.inventory(&ready.workspace, &context);
                 let before = may_write(&ready.plan).then(take);
                 let places = before.as_ref().map(Inventory::content_places);
                 let places = places.unwrap_or_default();
@@ -268,8 +278,6 @@ impl Bash {
                     reach,
                     copies,
                 } = self.order(&ready, &temp, closed, &places, may_move)?;
-                let near = before.as_ref().and_then(|_| reach.repositories.first());
-                let index = near.and_then(HeldIndex::open);
                 let run = || process::run(&*self.launcher, &order, &line, &capture, &live);
                 let (ended, put_back, mut proposals) = match (&before, &writing) {
                     (Some(before), Some(writing)) => {
@@ -287,8 +295,7 @@ impl Bash {
                     (None, _) | (_, None) => (run()?, Vec::new(), Vec::new()),
                 };
                 let git = self.git(&ready, &order);
-                let indexed = index.map(|index| IndexedContents { index, git });
-                let found = before.map(|before| before.compare(&context, indexed.as_ref()));
+                let found = before.map(|before| before.compare(&context, git));
                 let mut found = found.unwrap_or_default();
                 found.changes.retain(|it| !is_proposed(it, &proposals));
                 // It was in the folder while the command ran.
@@ -404,6 +411,19 @@ impl Bash {
         })
     }
 
+    /// Looks at the folder before a command, and holds what files have in them. Blocks.
+    fn inventory(&self, workspace: &Path, context: &ToolContext) -> Inventory {
+        let mut inventory = Inventory::take(workspace);
+        inventory.hold_contents(&ContentSources {
+            // The one that git takes.
+            repository: OwnRepository::find_all(workspace).first(),
+            copies: &self.copies,
+            seen: &context.seen.paths(),
+            closed: &context.closed,
+        });
+        inventory
+    }
+
     /// Notes that a command begins, if it may write.
     fn begin_writing(&self, ready: &Ready) -> Option<RunningCommand> {
         let begin = || self.running.begin(&ready.workspace, wants_to_move(ready));
@@ -415,6 +435,7 @@ impl Bash {
         GitReader {
             launcher: &*self.launcher,
             workspace: &ready.workspace,
+            repositories: &order.writable,
             closed: &order.closed,
         }
     }

@@ -77,15 +77,24 @@ pub(super) fn remove_folders<'a>(folders: impl Iterator<Item = &'a String>) {
     let mut folders: Vec<&String> = folders.collect();
     folders.reverse();
     for folder in folders {
-        let path = Path::new(folder);
-        let removed = hold_above(path).and_then(|above| {
-            let removed = remove_in(&above, name_of(path)?);
-            removed.map_err(failed)
-        });
-        if let Err(error) = removed {
+        if let Err(error) = remove_folder(Path::new(folder)) {
             // Another program has put something there.
             log::debug!("the folder {folder} stays: {error}");
         }
+    }
+}
+
+/// Removes a folder.
+///
+/// # Errors
+/// If something is in it, or its path has links.
+pub(super) fn remove_folder(folder: &Path) -> Result<(), EffectError> {
+    let above = hold_above(folder)?;
+    match remove_in(&above, name_of(folder)?) {
+        Err(Errno::ENOTEMPTY | Errno::EEXIST) => Err(EffectError::Failed(ToolError(
+            "other files are in it".to_owned(),
+        ))),
+        removed => removed.map_err(failed),
     }
 }
 

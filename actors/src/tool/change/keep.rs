@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use harness_protocol::{ChangeAction, FileChange, Subject};
+use harness_protocol::{ChangeAction, FileChange, PathKind, Subject};
 
 use super::diff::diff;
 use super::folders::remove_folders;
@@ -92,6 +92,8 @@ pub(in crate::tool) fn proposed_removal(
         by_command: true,
         mode: Some(before.mode & 0o777),
         mode_after: None,
+        kind: PathKind::Regular,
+        kind_before: None,
         added: diff.added,
         removed: diff.removed,
         notes: diff.remark().map(str::to_owned).into_iter().collect(),

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::path::Path;
 
-use harness_protocol::{ChangeAction, Extent, FileChange, Subject, hidden};
+use harness_protocol::{ChangeAction, Extent, FileChange, PathKind, Subject, hidden};
 
 use super::diff::diff;
 use super::folders::in_new_folders;
@@ -58,6 +58,8 @@ pub(in crate::tool) fn planned(
         by_command: false,
         mode: None,
         mode_after: None,
+        kind: PathKind::Regular,
+        kind_before: None,
         added: diff.added,
         removed: diff.removed,
         diff: diff.text,

@@ -186,6 +186,20 @@ pub(super) fn replace(
     content: &[u8],
     is_kept: bool,
 ) -> Result<Notes, EffectError> {
+    replace_with_mode(place, known, content, is_kept, None)
+}
+
+/// Does the same, and gives the file these permissions in the same step unless it is written in place.
+///
+/// # Errors
+/// Those of [`replace`].
+pub(super) fn replace_with_mode(
+    place: &Path,
+    known: Option<&Known>,
+    content: &[u8],
+    is_kept: bool,
+    mode: Option<u32>,
+) -> Result<Notes, EffectError> {
     let name = place.file_name().ok_or_else(|| failed(Errno::EISDIR))?;
     let above = place.parent().unwrap_or(Path::new("/"));
     let folder = open_folder(above)?;
@@ -200,7 +214,7 @@ pub(super) fn replace(
                 }
                 None => None,
             };
-            fill(&temporary.file, old.as_ref(), content, &mut notes)?;
+            fill(&temporary.file, old.as_ref(), content, mode, &mut notes)?;
             exchange(&temporary, place, name, known, &mut notes)?
         }
         Err(error) => Some(error),
@@ -305,7 +319,7 @@ pub(super) fn set_mode(place: &Path, mode: u32) -> Result<(), EffectError> {
 }
 
 /// Waits until no other change of that file is put in its place. Some files share a turn.
-fn turn(place: &Path) -> MutexGuard<'static, ()> {
+pub(super) fn turn(place: &Path) -> MutexGuard<'static, ()> {
     static TURNS: [Mutex<()>; 64] = [const { Mutex::new(()) }; 64];
     let mut hasher = DefaultHasher::new();
     place.hash(&mut hasher);
@@ -314,7 +328,7 @@ fn turn(place: &Path) -> MutexGuard<'static, ()> {
 }
 
 /// Whether a name in a folder leads to a file with the known bytes and mode.
-fn holds<P: ?Sized + nix::NixPath>(folder: &File, name: &P, known: &Known) -> bool {
+pub(super) fn holds<P: ?Sized + nix::NixPath>(folder: &File, name: &P, known: &Known) -> bool {
     open_at(folder, name, OFlag::O_RDONLY).is_ok_and(|file| is_known(&file, known))
 }
 
@@ -333,15 +347,16 @@ fn is_known(file: &File, known: &Known) -> bool {
     read && bytes == known.bytes
 }
 
-/// Writes the content, with mode, owner and attributes of the file before, and flushes it.
+/// Writes the content, with owner and attributes of the file before, and its mode unless another is given, and flushes it.
 fn fill(
     mut file: &File,
     old: Option<&(&Known, File)>,
     content: &[u8],
+    mode: Option<u32>,
     notes: &mut Notes,
 ) -> Result<(), EffectError> {
     file.write_all(content).map_err(failed)?;
-    let mode = match old {
+    let own = match old {
         Some((known, old)) => {
             if fchown(file, Some(known.owner.0), Some(known.owner.1)).is_err() {
                 notes.push("the file has another owner now: it could not be kept".to_owned());
@@ -352,6 +367,7 @@ fn fill(
         }
         None => 0o666 & !umask(),
     };
+    let mode = mode.map_or(own, |mode| mode & 0o777);
     let mode = fs::Permissions::from_mode(mode);
     file.set_permissions(mode).map_err(failed)?;
     file.sync_all().map_err(failed)
@@ -359,7 +375,7 @@ fn fill(
 
 /// The mode that new files lack. The process has one, and no way to look at it that changes nothing;
 /// on Linux it is told by the kernel.
-fn umask() -> u32 {
+pub(in crate::tool) fn umask() -> u32 {
     let told = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = told.lines().find_map(|line| line.strip_prefix("Umask:"));
     let mask = line.and_then(|mask| u32::from_str_radix(mask.trim(), 8).ok());

@@ -70,13 +70,14 @@ fn try_sweep(folder: &File, path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// True if a name leads to a regular file of this user. The superuser's temporary files have the owner of the file
+/// True if a name is that of a regular file or a link of this user. The superuser's temporary files have the owner of the file
 /// that they replace.
 fn is_own_file(folder: &File, name: &str) -> bool {
     let user = geteuid();
     statat(folder, name, AtFlags::SYMLINK_NOFOLLOW).is_ok_and(|found| {
         let is_own = user.is_root() || found.st_uid == user.as_raw();
-        is_own && FileType::from_raw_mode(found.st_mode) == FileType::RegularFile
+        let kind = FileType::from_raw_mode(found.st_mode);
+        is_own && matches!(kind, FileType::RegularFile | FileType::Symlink)
     })
 }
 
@@ -129,7 +130,7 @@ mod tests {
 
     /// Spec: [TOOL-63]
     #[test]
-    fn only_regular_files_are_swept_and_no_link_is_followed() {
+    fn no_folder_is_swept_and_no_link_is_followed() {
         let (_home, home) = home();
         let (work, outside) = (home.join("work"), home.join("outside"));
         for folder in [&work, &outside] {
@@ -139,7 +140,8 @@ mod tests {
         fs::write(outside.join("kept"), "x").unwrap();
         symlink(outside.join("kept"), work.join(".harness-00000000000000aa")).unwrap();
         sweep_at(&work);
-        assert_eq!(names(&work).len(), 2);
+        assert_eq!(names(&work), [LEFT]);
+        assert_eq!(names(&outside), ["kept"]);
         fs::write(outside.join(LEFT), "x").unwrap();
         symlink(&outside, home.join("link")).unwrap();
         sweep_at(&home.join("link"));

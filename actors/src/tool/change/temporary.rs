@@ -1,13 +1,13 @@
 //! The file beside the one that is changed.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
 
 use nix::errno::Errno;
-use nix::fcntl::{OFlag, openat};
+use nix::fcntl::{OFlag, openat, readlinkat};
 use nix::sys::stat::Mode;
-use nix::unistd::{LinkatFlags, UnlinkatFlags, linkat, unlinkat};
+use nix::unistd::{LinkatFlags, UnlinkatFlags, linkat, symlinkat, unlinkat};
 use rustix::fs::{AtFlags, FlockOperation, Stat, flock, fstat, statat};
 
 use crate::tool::{EffectError, path};
@@ -15,6 +15,13 @@ use crate::tool::{EffectError, path};
 /// The start of the names; sixteen hexadecimal digits follow.
 const PREFIX: &str = ".harness-";
 const DIGITS: usize = 16;
+/// Holds a link itself.
+#[cfg(target_os = "linux")]
+const HOLD_LINK: OFlag = OFlag::O_PATH
+    .union(OFlag::O_NOFOLLOW)
+    .union(OFlag::O_CLOEXEC);
+#[cfg(not(target_os = "linux"))]
+const HOLD_LINK: OFlag = OFlag::O_NOFOLLOW.union(OFlag::O_CLOEXEC);
 
 /// A file beside the one that is changed. It is removed when it is let go, whatever is behind its name. The
 /// folder is locked meanwhile, together with those who change other files there: what lies in a folder that
@@ -37,6 +44,31 @@ impl<'f> Temporary<'f> {
         let mode = Mode::S_IRUSR | Mode::S_IWUSR;
         let file = openat(folder, &*name, flags, mode)?.into();
         Ok(Self { folder, name, file })
+    }
+
+    /// Makes a symbolic link. The lock is let go with the folder.
+    pub(super) fn make_link(folder: &'f File, target: &OsStr) -> nix::Result<Self> {
+        if let Err(error) = flock(folder, FlockOperation::LockShared) {
+            log::debug!("a folder is not locked for a change: {error}");
+        }
+        let name = format!("{PREFIX}{:0DIGITS$x}", fastrand::u64(..));
+        symlinkat(target, folder, &*name)?;
+        match openat(folder, &*name, HOLD_LINK, Mode::empty()) {
+            Ok(file) => Ok(Self {
+                folder,
+                name,
+                file: file.into(),
+            }),
+            Err(error) => {
+                remove(folder, &name);
+                Err(error)
+            }
+        }
+    }
+
+    /// The target of the link that has the temporary name.
+    pub(super) fn target(&self) -> nix::Result<OsString> {
+        readlinkat(self.folder, &*self.name)
     }
 
     /// Gives the file that name, which nothing may have.

@@ -1,16 +1,19 @@
 //! Taking changes back: a file gets the content from before, if it is as the changes left it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 
-use harness_protocol::{ChangeAction, FileChange, UndoOutcome, UndoneFile};
+use harness_protocol::{ChangeAction, FileChange, PathKind, UndoOutcome, UndoneFile};
 
 use super::before::BeforeStore;
 use super::diff::diff;
+use super::entry::{NewPathEntry, PathEntry, put_entry};
 use super::folders::{make_folders, remove_folders};
-use super::replace::{Known, read_known, read_writable, remove, replace, set_mode};
+use super::replace::{Known, read_known, read_writable, remove, replace_with_mode, set_mode};
+use super::sweep::sweep_at;
+use super::undo_folders::UndoneFolders;
 use crate::secret::Redaction;
-use crate::tool::closed;
+use crate::tool::{EffectError, closed};
 
 /// The means to take changes back.
 #[derive(Debug, Clone)]
@@ -27,26 +30,49 @@ pub struct Undo {
 const MAYBE_MOVED: &str =
     "a command also removed files whose content is not known, and this may be one of them";
 
+/// The reason why a file stays whose path has become another.
+const ELSEWHERE: &str = "the path leads elsewhere now";
+/// The permissions of a file whose permissions from before are not known.
+const NEW_FILE: u32 = 0o644;
 /// The bits of a mode that are permissions.
 const PERMISSIONS: u32 = 0o7777;
 
-/// The content that a file has to get, or the reason why it stays.
-type Aim = Result<Option<Vec<u8>>, String>;
+/// The file or link that a path has to get, or the reason why it gets none.
+type Aim = Result<Option<NewPathEntry>, String>;
 
 impl Undo {
     /// Takes changes back, the oldest first in the list, or tells what that would do. Blocks.
     pub(crate) fn take_back(&self, changes: &[FileChange], is_dry: bool) -> Vec<UndoneFile> {
+        let in_the_way = made_paths(changes);
+        if !is_dry {
+            // Of an undo that was cut off.
+            let above = changes.iter().filter_map(|it| Path::new(&it.path).parent());
+            above
+                .collect::<BTreeSet<_>>()
+                .into_iter()
+                .for_each(sweep_at);
+        }
+        let mut folders = UndoneFolders::begin(changes, &self.closed, is_dry);
+        let files = changes.iter().filter(|it| it.kind != PathKind::Folder);
         let mut by_path: BTreeMap<&str, Vec<&FileChange>> = BTreeMap::new();
-        for change in changes {
+        for change in files.clone() {
             by_path.entry(&change.path).or_default().push(change);
         }
-        let mut has_lost = changes.iter().any(is_lost);
+        let mut has_lost = files.clone().any(is_lost);
         let (was_there, was_made): (Vec<_>, Vec<_>) = by_path
             .into_iter()
             .partition(|(_, changes)| changes.iter().take(1).any(|it| it.before.is_some()));
+        let is_behind = |path: &str| {
+            Path::new(path)
+                .ancestors()
+                .any(|it| in_the_way.contains(it))
+        };
+        let (behind, was_there): (Vec<_>, Vec<_>) =
+            was_there.into_iter().partition(|(path, _)| is_behind(path));
         let mut undone = Vec::new();
         for (path, of_path) in was_there {
-            let file = self.file(path, &of_path, false, is_dry);
+            let now = self.look(path, &of_path);
+            let file = self.file(path, &of_path, now, false, is_dry);
             // The content that does not go back may be that of a file that was made.
             has_lost |= file.outcome == UndoOutcome::Conflict
                 && of_path
@@ -57,23 +83,51 @@ impl Undo {
         for (path, of_path) in was_made {
             // A content that goes back to another file is not lost with this one, one that should and does not is.
             let after = of_path.last().and_then(|last| last.after.as_ref());
-            let is_kept = after.is_some()
-                && undone.iter().any(|file| {
-                    let is_back = file.outcome == UndoOutcome::Restored;
-                    let mut its = changes.iter().filter(|it| it.path == file.path);
-                    is_back && its.any(|it| it.before.as_ref() == after)
-                });
-            let is_missed = after.is_some()
-                && undone.iter().any(|file| {
-                    let is_left = file.outcome == UndoOutcome::Conflict;
-                    let mut its = changes.iter().filter(|it| it.path == file.path);
-                    is_left && its.any(|it| it.by_command && it.before.as_ref() == after)
-                });
+            let is_before = |path: &str| {
+                let mut its = files.clone().filter(|it| it.path == path);
+                after.is_some() && its.any(|it| it.before.as_ref() == after)
+            };
+            let is_kept = undone
+                .iter()
+                .any(|file| file.outcome == UndoOutcome::Restored && is_before(&file.path))
+                || (behind.iter().any(|(path, _)| is_before(path)) && self.keeps(after));
+            let is_missed = undone.iter().any(|file| {
+                let by_command = || {
+                    files
+                        .clone()
+                        .any(|it| it.path == file.path && it.by_command)
+                };
+                file.outcome == UndoOutcome::Conflict && is_before(&file.path) && by_command()
+            });
             let may_be_copy = (has_lost || is_missed) && !is_kept;
-            undone.push(self.file(path, &of_path, may_be_copy, is_dry));
+            let now = self.look(path, &of_path);
+            undone.push(self.file(path, &of_path, now, may_be_copy, is_dry));
         }
+        folders.remove_made();
+        let left = undone
+            .iter()
+            .filter(|file| file.outcome == UndoOutcome::Conflict);
+        let left: HashSet<String> = left.map(|file| file.path.clone()).collect();
+        let is_left = |path: &Path| path.to_str().is_some_and(|path| left.contains(path));
+        for (path, of_path) in behind {
+            let now = match Path::new(path).ancestors().any(is_left) {
+                true => Err("something else is in its place, and stays".to_owned()),
+                // What is there goes before.
+                false if is_dry => Ok(None),
+                false => self.look(path, &of_path),
+            };
+            undone.push(self.file(path, &of_path, now, false, is_dry));
+        }
+        undone.extend(folders.end());
         undone.sort_by(|one, other| one.path.cmp(&other.path));
         undone
+    }
+
+    /// True if the content with that hash is kept.
+    fn keeps(&self, hash: Option<&String>) -> bool {
+        let store = self.before.as_ref();
+        let content = store.zip(hash).and_then(|(store, hash)| store.get(hash));
+        content.is_some()
     }
 
     /// Takes the changes of one file back. `may_be_copy` is true if the file may be the only copy of one that a command
@@ -82,6 +136,7 @@ impl Undo {
         &self,
         path: &str,
         changes: &[&FileChange],
+        now: Result<Option<PathEntry>, String>,
         may_be_copy: bool,
         is_dry: bool,
     ) -> UndoneFile {
@@ -89,12 +144,10 @@ impl Undo {
             path: path.to_owned(),
             outcome: UndoOutcome::Conflict,
             reason: Some(reason),
+            replaced: None,
             diff: None,
         };
-        let is_made = changes.first().is_some_and(|first| first.before.is_none());
-        // Of a content that stays, only the permissions go back.
-        let is_written = !is_made && changes.iter().any(|change| change.before != change.after);
-        let now = match self.look(path, is_written) {
+        let now = match now {
             Ok(now) => now,
             Err(reason) => return conflict(reason),
         };
@@ -102,9 +155,14 @@ impl Undo {
             Ok(aim) => aim,
             Err(reason) => return conflict(reason),
         };
-        let is_there = now.as_ref().map(|now| &now.bytes) == aim.as_ref();
-        let mode = match mode_before(changes, now.as_ref()) {
-            Ok(mode) => mode.filter(|_| aim.is_some()),
+        let is_there = now.as_ref().map(|now| (now.kind(), now.bytes()))
+            == aim.as_ref().map(|aim| (aim.kind, &*aim.content));
+        let is_file = aim
+            .as_ref()
+            .is_some_and(|aim| aim.kind == PathKind::Regular);
+        let known = now.as_ref().and_then(PathEntry::file);
+        let mode = match mode_before(changes, known) {
+            Ok(mode) => mode.filter(|_| is_file),
             Err(reason) => return conflict(reason),
         };
         if may_be_copy && aim.is_none() && !is_there && changes.iter().any(|it| it.by_command) {
@@ -114,11 +172,19 @@ impl Undo {
             Some(_) => UndoOutcome::Restored,
             None => UndoOutcome::Removed,
         };
-        if !is_dry
-            && !is_there
-            && let Err(reason) = put(path, now.as_ref(), aim.as_deref(), changes)
-        {
-            return conflict(reason);
+        let mut replaced = None;
+        if !is_dry && !is_there {
+            let put = self.keep_replaced(known, changes);
+            let put = put.and_then(|kept| {
+                replaced = kept;
+                self::put(path, now.as_ref(), aim.as_ref(), changes)
+            });
+            if let Err(reason) = put {
+                return conflict(reason);
+            }
+        }
+        if !is_dry && aim.is_none() {
+            remove_folders(folders_with(changes, ChangeAction::Made));
         }
         if let Some(mode) = mode.filter(|_| !is_dry)
             && let Err(error) = set_mode(Path::new(path), mode)
@@ -126,8 +192,8 @@ impl Undo {
             return conflict(error.to_string());
         }
         let diff = is_dry.then(|| {
-            let now = now.as_ref().map_or(&[][..], |now| &now.bytes);
-            let aim = aim.as_deref().unwrap_or_default();
+            let now = now.as_ref().map_or(&[][..], PathEntry::bytes);
+            let aim = aim.as_ref().map_or(&[][..], |aim| &aim.content);
             match now.contains(&0) || aim.contains(&0) {
                 true => "the content is no text\n".to_owned(),
                 false => diff(now, aim, &self.redaction).text,
@@ -137,13 +203,44 @@ impl Undo {
             path: path.to_owned(),
             outcome,
             reason: None,
+            replaced,
             diff,
         }
     }
 
-    /// The present file, which may be read-only unless it is to be written.
-    fn look(&self, path: &str, is_written: bool) -> Result<Option<Known>, String> {
+    /// Keeps the content that a command left: a person may have written into it meanwhile. Returns its hash.
+    fn keep_replaced(
+        &self,
+        now: Option<&Known>,
+        changes: &[&FileChange],
+    ) -> Result<Option<String>, String> {
+        let by_command = changes.iter().any(|change| change.by_command);
+        let (Some(now), Some(store)) = (now.filter(|_| by_command), &self.before) else {
+            return Ok(None);
+        };
+        let kept = store.put(&now.hash, &now.bytes);
+        kept.map_err(|error| {
+            format!("the content that would be replaced cannot be kept: {error}")
+        })?;
+        Ok(Some(now.hash.clone()))
+    }
+
+    /// The file or link that is there, which these changes have changed. A file may be read-only unless it is to be
+    /// written.
+    fn look(&self, path: &str, changes: &[&FileChange]) -> Result<Option<PathEntry>, String> {
         let place = Path::new(path);
+        let is_made = changes.first().is_some_and(|first| first.before.is_none());
+        // Of a content that stays, only the permissions go back.
+        let is_written = !is_made && changes.iter().any(|it| state_before(it) != state_after(it));
+        let link = PathEntry::link_at(place).map_err(|error| match error {
+            EffectError::Changed => ELSEWHERE.to_owned(),
+            EffectError::Failed(error) => error.to_string(),
+        });
+        if let Some(link) = link? {
+            let folder = place.parent().unwrap_or(Path::new("/"));
+            closed::check_path(folder, &self.closed).map_err(|error| error.to_string())?;
+            return Ok(Some(link));
+        }
         closed::check_path(place, &self.closed).map_err(|error| error.to_string())?;
         let now = match is_written {
             true => read_writable(place),
@@ -151,41 +248,64 @@ impl Undo {
         };
         let now = now.map_err(|error| error.to_string())?;
         if now.as_ref().is_some_and(|now| now.path != place) {
-            return Err("the path leads elsewhere now".to_owned());
+            return Err(ELSEWHERE.to_owned());
         }
-        Ok(now)
+        Ok(now.map(PathEntry::File))
     }
 
-    /// The content from before the changes; none if there was no file.
-    fn aim(&self, changes: &[&FileChange], now: Option<&Known>) -> Aim {
+    /// The file or link from before the changes; none if there was nothing.
+    fn aim(&self, changes: &[&FileChange], now: Option<&PathEntry>) -> Aim {
         let (Some(first), Some(last)) = (changes.first(), changes.last()) else {
             return Err("nothing of it was changed".to_owned());
         };
-        let (bytes, now) = (now.map(|now| &now.bytes), now.map(|now| &now.hash));
-        let is_back = now == first.before.as_ref();
+        let hash = now.map(PathEntry::hash);
+        let state = now.map(PathEntry::kind).zip(hash.as_deref());
+        let before = state_before(first);
+        let is_back = state == before;
         if let Some(unknown) = changes.iter().find(|change| !is_known(change)) {
             return Err(match unknown.by_command {
                 true => "a command changed it, and its content is not known".to_owned(),
                 false => "its content is not known".to_owned(),
             });
         }
-        if !is_back && now != last.after.as_ref() {
-            return Err("it was changed since".to_owned());
+        if !is_back && state != state_after(last) {
+            let is_link = now.is_some_and(|now| now.kind() == PathKind::Link);
+            return Err(match is_link && last.kind != PathKind::Link {
+                true => ELSEWHERE.to_owned(),
+                false => "it was changed since".to_owned(),
+            });
         }
         let mut pairs = changes.windows(2);
-        if !is_back && pairs.any(|pair| pair[1].before != pair[0].after) {
+        if !is_back && pairs.any(|pair| state_before(pair[1]) != state_after(pair[0])) {
             return Err("somebody else changed it in between".to_owned());
         }
-        let Some(hash) = &first.before else {
+        let Some((kind, hash)) = before else {
             return Ok(None);
         };
-        if is_back && bytes.is_some() {
-            return Ok(bytes.cloned());
-        }
-        let kept = self.before.as_ref().and_then(|store| store.get(hash));
-        kept.map(Some)
-            .ok_or_else(|| "the content from before is not kept any more".to_owned())
+        let held = now.filter(|_| is_back).map(|now| now.bytes().to_vec());
+        let kept = || self.before.as_ref().and_then(|store| store.get(hash));
+        let content = held.or_else(kept);
+        let content = content.ok_or("the content from before is not kept any more")?;
+        Ok(Some(NewPathEntry { kind, content }))
     }
+}
+
+/// The paths of files and folders that were made.
+fn made_paths(changes: &[FileChange]) -> HashSet<&Path> {
+    let made = changes.iter().filter(|it| it.action == ChangeAction::Made);
+    let paths = made.flat_map(|it| it.folders.iter().chain([&it.path]));
+    paths.map(Path::new).collect()
+}
+
+/// The kind of what was at the path before a change, and the hash of its content. `None` if there was nothing.
+fn state_before(change: &FileChange) -> Option<(PathKind, &str)> {
+    let hash = change.before.as_deref()?;
+    Some((change.kind_before.unwrap_or(change.kind), hash))
+}
+
+/// The kind of what was at the path after a change, and the hash of its content. `None` if there was nothing.
+fn state_after(change: &FileChange) -> Option<(PathKind, &str)> {
+    Some((change.kind, change.after.as_deref()?))
 }
 
 /// The permissions from before the changes, if commands changed them and the file has others now.
@@ -205,7 +325,10 @@ fn mode_before(changes: &[&FileChange], now: Option<&Known>) -> Result<Option<u3
 
 /// True if a command has removed a file whose content is not known: a file that it made may have that content.
 fn is_lost(change: &FileChange) -> bool {
-    change.by_command && change.action == ChangeAction::Removed && change.before.is_none()
+    change.by_command
+        && change.action == ChangeAction::Removed
+        && change.kind == PathKind::Regular
+        && change.before.is_none()
 }
 
 /// Whether both contents of a change are known, or that there was or is none.
@@ -218,34 +341,41 @@ fn is_known(change: &FileChange) -> bool {
     }
 }
 
-/// Gives the file that content, or removes it with the folders that were made for it.
+/// Puts that at the path, or removes what is there.
 fn put(
     path: &str,
-    now: Option<&Known>,
-    aim: Option<&[u8]>,
+    now: Option<&PathEntry>,
+    aim: Option<&NewPathEntry>,
     changes: &[&FileChange],
 ) -> Result<(), String> {
     let place = Path::new(path);
-    let folders_of = |action| {
-        let those = changes.iter().filter(move |change| change.action == action);
-        those.flat_map(|change| &change.folders)
-    };
-    let done = match (now, aim) {
-        (Some(now), Some(content)) => replace(place, Some(now), content, true).map(drop),
-        (None, Some(content)) => make_folders(folders_of(ChangeAction::Removed))
-            .and_then(|()| replace(place, None, content, true))
-            .and_then(|_| match changes.iter().find_map(|change| change.mode) {
-                Some(mode) => set_mode(place, mode),
-                None => Ok(()),
-            }),
+    let mode = changes.iter().find_map(|change| change.mode);
+    if now.is_none() && aim.is_some() {
+        make_folders(folders_with(changes, ChangeAction::Removed))
+            .map_err(|error| error.to_string())?;
+    }
+    let has_link = matches!(now, Some(PathEntry::Link(_)))
+        || aim.is_some_and(|aim| aim.kind == PathKind::Link);
+    let done = match (now.and_then(PathEntry::file), aim) {
+        _ if has_link => put_entry(place, now, aim, mode.unwrap_or(NEW_FILE)),
+        (Some(now), Some(aim)) => {
+            let mode = mode_before(changes, Some(now))?;
+            replace_with_mode(place, Some(now), &aim.content, true, mode).map(drop)
+        }
+        (None, Some(aim)) => replace_with_mode(place, None, &aim.content, true, mode).map(drop),
         (Some(now), None) => remove(place, now),
         (None, None) => Ok(()),
     };
-    done.map_err(|error| error.to_string())?;
-    if aim.is_none() {
-        remove_folders(folders_of(ChangeAction::Made));
-    }
-    Ok(())
+    done.map_err(|error| error.to_string())
+}
+
+/// The folders that came or went with changes of that kind.
+fn folders_with<'c>(
+    changes: &'c [&FileChange],
+    action: ChangeAction,
+) -> impl Iterator<Item = &'c String> {
+    let those = changes.iter().filter(move |change| change.action == action);
+    those.flat_map(|change| &change.folders)
 }
 
 #[cfg(test)]
@@ -298,6 +428,8 @@ mod tests {
                 by_command: false,
                 mode: None,
                 mode_after: None,
+                kind: PathKind::Regular,
+                kind_before: None,
                 added: 0,
                 removed: 0,
                 diff: String::new(),

@@ -1,7 +1,8 @@
 //! Approvals: asked once, answered once, and gone on with after the service.
 
 use harness_protocol::{
-    AnswerOrder, Answered, ChangeAction, FileChange, Place, Scope, Subject, Verdict, Withdrawal,
+    AnswerOrder, Answered, ChangeAction, FileChange, PathKind, Place, Scope, Subject, Verdict,
+    Withdrawal,
 };
 use serde_json::json;
 
@@ -21,6 +22,8 @@ fn change(path: &str, after: &str) -> FileChange {
         by_command: false,
         mode: None,
         mode_after: None,
+        kind: PathKind::Regular,
+        kind_before: None,
         added: 1,
         removed: 1,
         diff: "@@ -1 +1 @@\n-a\n+b\n".to_owned(),

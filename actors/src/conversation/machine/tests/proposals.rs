@@ -6,8 +6,8 @@
 )]
 
 use harness_protocol::{
-    AnswerOrder, ChangeAction, FileChange, HeldRule, Place, RuleAction, Scope, Subject, Verdict,
-    Withdrawal,
+    AnswerOrder, ChangeAction, FileChange, HeldRule, PathKind, Place, RuleAction, Scope, Subject,
+    Verdict, Withdrawal,
 };
 use serde_json::json;
 
@@ -29,6 +29,8 @@ fn change(path: &str) -> FileChange {
         by_command: true,
         mode: None,
         mode_after: None,
+        kind: PathKind::Regular,
+        kind_before: None,
         added: 1,
         removed: 1,
         diff: "@@ -1 +1 @@\n-a\n+b\n".to_owned(),

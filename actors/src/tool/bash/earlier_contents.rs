@@ -1,0 +1,193 @@
+//! The contents that files had before a command: git's where its index tells that a file has that of an object, and copies
+//! of the others, but for those that git ignores.
+
+use std::collections::{HashMap, HashSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use harness_protocol::ChangeAction;
+
+use super::copies::{CopiedFile, FileCopies};
+use super::git_contents::GitReader;
+use super::git_index::IndexStat;
+use super::ignore_rules::IgnoreRules;
+use super::indexed_contents::{HeldIndex, IndexedContents, TrackedState};
+use super::listing::FolderListing;
+use super::own_repository::OwnRepository;
+use super::stamp::FileStamp;
+use crate::tool::closed;
+
+/// The largest file whose content is kept, in bytes.
+pub(super) const MAX_FILE: u64 = 8 * 1024 * 1024;
+
+/// The sources of contents.
+pub(super) struct ContentSources<'s> {
+    /// The repository of the folder.
+    pub(super) repository: Option<&'s OwnRepository>,
+    pub(super) copies: &'s FileCopies,
+    /// The files that the model has seen.
+    pub(super) seen: &'s [PathBuf],
+    /// Files and folders that are closed.
+    pub(super) closed: &'s [PathBuf],
+}
+
+/// The contents of the files of a folder from the time before a command.
+#[derive(Default)]
+pub(super) struct EarlierContents {
+    copies: HashMap<PathBuf, (FileStamp, CopiedFile)>,
+    index: Option<HeldIndex>,
+}
+
+/// The closed places, and which folders are in them.
+struct ClosedPlaces<'c> {
+    closed: &'c [PathBuf],
+    /// Their devices and inodes.
+    identities: Vec<(u64, u64)>,
+    folders: HashMap<PathBuf, bool>,
+}
+
+impl<'c> ClosedPlaces<'c> {
+    fn look(closed: &'c [PathBuf]) -> Self {
+        Self {
+            closed,
+            identities: closed::identities(closed),
+            folders: HashMap::new(),
+        }
+    }
+
+    /// True if a file is one of them, or in one.
+    fn hold(&mut self, path: &Path, stamp: &FileStamp) -> bool {
+        let folder = path.parent().unwrap_or(Path::new("/"));
+        let is_closed = match self.folders.get(folder) {
+            Some(is_closed) => *is_closed,
+            None => {
+                let is_closed = closed::check_path(folder, self.closed).is_err();
+                self.folders.insert(folder.to_owned(), is_closed);
+                is_closed
+            }
+        };
+        let identity = (stamp.content.device, stamp.content.inode);
+        is_closed || self.identities.contains(&identity)
+    }
+}
+
+impl EarlierContents {
+    /// Holds the contents of files of a folder: first of those that the model has seen, then of the smallest ones. Blocks.
+    pub(super) fn hold(
+        workspace: &Path,
+        listing: &FolderListing,
+        sources: &ContentSources<'_>,
+    ) -> Self {
+        let ContentSources {
+            repository,
+            copies,
+            seen,
+            closed,
+        } = *sources;
+        let top = repository.map(|repository| &*repository.top);
+        let with_name = |name: &'static str| {
+            let above = workspace.ancestors().skip(1);
+            let above =
+                above.take_while(move |folder| top.is_some_and(|top| folder.starts_with(top)));
+            let above = above.map(move |folder| folder.join(name));
+            let all: Vec<PathBuf> = listing
+                .files_with_name(name)
+                .cloned()
+                .chain(above)
+                .collect();
+            all
+        };
+        let index =
+            repository.and_then(|it| HeldIndex::open(it, with_name(".gitattributes").iter()));
+        let mut rules = repository.map(|it| IgnoreRules::read(it, with_name(".gitignore").iter()));
+        let is_small = |stamp: &FileStamp| stamp.is_regular() && stamp.content.size <= MAX_FILE;
+        let files = || {
+            let files = listing.files.iter().map(|(path, stamp)| (&**path, *stamp));
+            files.filter(move |(_, stamp)| is_small(stamp))
+        };
+        let in_index = files().map(|(path, stamp)| (path, stamp.in_index()));
+        let tracked = index
+            .as_ref()
+            .map(|index| index.look(in_index))
+            .unwrap_or_default();
+        let seen: Vec<(&Path, FileStamp)> = seen
+            .iter()
+            .filter(|path| path.starts_with(workspace))
+            .filter_map(|path| Some((&**path, FileStamp::of(&fs::symlink_metadata(path).ok()?))))
+            .filter(|(_, stamp)| is_small(stamp))
+            .collect();
+        let seen_paths: HashSet<&Path> = seen.iter().map(|(path, _)| *path).collect();
+        let mut others: Vec<(&Path, FileStamp)> = files()
+            .filter(|(path, _)| !seen_paths.contains(path))
+            .filter(|(path, _)| match tracked.get(path) {
+                Some(TrackedState::AsIndexed) => false,
+                Some(TrackedState::Changed) => true,
+                None => !rules.as_mut().is_some_and(|rules| rules.ignores(path)),
+            })
+            .collect();
+        others.sort_by_key(|(_, stamp)| stamp.content.size);
+        let unknown = |path: &Path| tracked.get(path) != Some(&TrackedState::AsIndexed);
+        let mut places = ClosedPlaces::look(closed);
+        let wanted = seen.into_iter().chain(others);
+        let wanted = wanted.filter(|(path, stamp)| unknown(path) && !places.hold(path, stamp));
+        Self {
+            copies: copies.copies(wanted),
+            index,
+        }
+    }
+
+    /// True if there is a copy of a file.
+    pub(super) fn has_copy(&self, path: &Path) -> bool {
+        self.copies.contains_key(path)
+    }
+
+    /// The content of a file, of which there is a copy. Blocks.
+    pub(super) fn copy(&self, path: &Path) -> Option<Vec<u8>> {
+        let (_, copied) = self.copies.get(path)?;
+        match copied.read() {
+            Ok(content) => Some(content),
+            Err(error) => {
+                let path = path.display();
+                log::warn!("the copy of {path} from before a command cannot be read: {error}");
+                None
+            }
+        }
+    }
+
+    /// The contents that git has of those of these files that had these numbers and were as its index tells. Blocks.
+    pub(super) fn indexed(
+        &self,
+        wanted: &[(PathBuf, IndexStat)],
+        git: GitReader<'_>,
+    ) -> HashMap<PathBuf, Vec<u8>> {
+        let index = self.index.as_ref();
+        let indexed = index.map(|index| IndexedContents { index, git });
+        indexed
+            .map(|indexed| indexed.contents(wanted))
+            .unwrap_or_default()
+    }
+
+    /// The files with copies that are others now, or not there. They are added to the listings, which lack some of them.
+    /// Blocks.
+    pub(super) fn changed(
+        &self,
+        before: &mut FolderListing,
+        now: &mut FolderListing,
+    ) -> Vec<(PathBuf, ChangeAction)> {
+        let mut changed = Vec::new();
+        for (path, (was, _)) in &self.copies {
+            let action = match fs::symlink_metadata(path) {
+                Err(_) => ChangeAction::Removed,
+                Ok(found) if FileStamp::of(&found) == *was => continue,
+                Ok(found) => {
+                    now.add_file(path.clone(), FileStamp::of(&found));
+                    ChangeAction::Changed
+                }
+            };
+            before.add_file(path.clone(), *was);
+            changed.push((path.clone(), action));
+        }
+        changed.sort();
+        changed
+    }
+}
