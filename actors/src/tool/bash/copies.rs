@@ -1,4 +1,4 @@
-//! FileCopies of files from before commands, which go with the process that made them.
+//! Copies of files from before commands, which go with the process that made them.
 
 use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
@@ -69,12 +69,12 @@ impl Default for FileCopies {
 }
 
 impl FileCopies {
-    /// FileCopies whose files are in a state folder. Nothing is done there before the first one.
+    /// Copies whose packs are in a state folder. Nothing is done there before the first one.
     pub(super) fn within(home: &Path) -> Self {
         Self::bounded(Some(home.to_owned()), MAX_PACK)
     }
 
-    /// FileCopies of at most so many bytes for one command.
+    /// Copies of at most so many bytes for one command.
     pub(super) fn bounded(home: Option<PathBuf>, most: u64) -> Self {
         Self(Arc::new(SharedCopies {
             home,
@@ -83,8 +83,8 @@ impl FileCopies {
         }))
     }
 
-    /// FileCopies of files with these properties: those that are there, and new ones while there is room and time. The first
-    /// files are the first to get one. Blocks.
+    /// The copies of files with these properties: those that are there, and new ones while there is room and time. The
+    /// first files get theirs first. Blocks.
     pub(super) fn copies<'p>(
         &self,
         wanted: impl Iterator<Item = (&'p Path, FileStamp)>,
@@ -124,7 +124,7 @@ impl FileCopies {
 }
 
 impl KeptCopies {
-    /// FileCopies a file. `None` if it cannot be read, or is another one than that with these properties.
+    /// Copies a file. `None` if it cannot be read, or has other properties by now.
     fn copy(
         &mut self,
         path: &Path,

@@ -87,6 +87,15 @@ impl Home {
         undone
     }
 
+    /// Checks that undo takes back all that a command does.
+    fn goes_back(&self, command: impl FnOnce()) {
+        let before = self.state();
+        let undone = self.taken_back(command);
+        let left: Vec<_> = undone.iter().filter(|file| file.reason.is_some()).collect();
+        assert!(left.is_empty(), "{left:?}");
+        assert_eq!(self.state(), before);
+    }
+
     /// All that is in the folder but for git's own: kinds, permissions and contents.
     fn state(&self) -> Vec<(PathBuf, u32, Vec<u8>)> {
         let mut state = Vec::new();
@@ -444,8 +453,7 @@ fn what_was_made_where_something_else_was_goes_first() {
     home.put("linked", "3\n");
     home.put("folder/deep/file", "4\n");
     fs::create_dir(home.at("empty")).unwrap();
-    let before = home.state();
-    let undone = home.taken_back(|| {
+    home.goes_back(|| {
         fs::remove_file(home.at("file")).unwrap();
         home.put("file/is/now/a folder", "x\n");
         fs::rename(home.at("moved"), home.at("m")).unwrap();
@@ -456,9 +464,6 @@ fn what_was_made_where_something_else_was_goes_first() {
         fs::remove_dir_all(home.at("folder")).unwrap();
         home.put("folder", "a file now\n");
     });
-    let left: Vec<_> = undone.iter().filter(|file| file.reason.is_some()).collect();
-    assert!(left.is_empty(), "{left:?}");
-    assert_eq!(home.state(), before);
 }
 
 /// Spec: [UNDO-780]
@@ -519,8 +524,7 @@ fn links_and_folders_go_back() {
         fs::create_dir_all(home.at(name)).unwrap();
     }
     home.set_mode("empty/inside", 0o750);
-    let before = home.state();
-    let undone = home.taken_back(|| {
+    home.goes_back(|| {
         for name in ["link", "dead", "gone", "to folder", "file"] {
             fs::remove_file(home.at(name)).unwrap();
         }
@@ -532,13 +536,11 @@ fn links_and_folders_go_back() {
             fs::remove_dir_all(home.at(name)).unwrap();
         }
         fs::create_dir_all(home.at("new/folders/here")).unwrap();
+        home.put("new/folders/file", "x\n");
         home.set_mode("mode", 0o500);
         home.put("closed/made", "x\n");
         home.set_mode("closed", 0o555);
     });
-    let left: Vec<_> = undone.iter().filter(|file| file.reason.is_some()).collect();
-    assert!(left.is_empty(), "{left:?}");
-    assert_eq!(home.state(), before);
 }
 
 /// Spec: [UNDO-781]

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use harness_protocol::{ChangeAction, FileChange, PathKind, UndoOutcome, UndoneFile};
 
-use super::folders::{make_folders, open_folder, remove_folder};
+use super::folders::{make_folders, open_folder, remove_folder, remove_folders};
 use crate::tool::{EffectError, closed};
 
 /// The bits of a mode that are permissions.
@@ -27,6 +27,8 @@ struct UndoneFolder<'c> {
     path: &'c str,
     /// The permissions that it had before the changes. `None` if there was no such folder.
     before: Option<u32>,
+    /// The folders above it that came with it, the uppermost first.
+    above: &'c [String],
     /// The reason why its changes stay.
     conflict: Option<String>,
 }
@@ -44,13 +46,14 @@ impl<'c> UndoneFolders<'c> {
                 by_path.entry(&change.path).or_default().push(change);
             }
         }
-        let folder = |(path, changes): (&'c str, Vec<&FileChange>)| {
+        let folder = |(path, changes): (&'c str, Vec<&'c FileChange>)| {
             let first = changes.first().copied();
             let before = first.and_then(mode_before);
             let begun = begin_one(path, before, &changes, closed, is_dry);
             UndoneFolder {
                 path,
                 before,
+                above: first.map_or(&[], |first| &first.folders),
                 conflict: begun.err(),
             }
         };
@@ -65,10 +68,14 @@ impl<'c> UndoneFolders<'c> {
         let is_made = |folder: &&mut UndoneFolder<'_>| folder.before.is_none();
         for folder in self.folders.iter_mut().rev().filter(is_made) {
             let place = Path::new(folder.path);
-            let is_there = folder.conflict.is_none() && mode_now(place) != Ok(None);
-            if is_there && !self.is_dry {
+            if self.is_dry || folder.conflict.is_some() {
+                continue;
+            }
+            if mode_now(place) != Ok(None) {
                 folder.conflict = remove_folder(place).err().map(|error| error.to_string());
             }
+            // A file that was made beside it tells of these as well, and could not remove them while it was there.
+            remove_folders(folder.above.iter());
         }
     }
 
