@@ -1,5 +1,6 @@
 //! The one list of places that tell other programs what to do, for the tools that change files and for commands.
 
+use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
@@ -147,6 +148,20 @@ pub(super) fn content_place(below: &Path) -> Option<PathBuf> {
     Some(below.iter().take(end).collect())
 }
 
+/// True if a file of that name is protected content, in a folder of that name that is not.
+pub(super) fn is_content_name(folder: Option<&OsStr>, name: &OsStr) -> bool {
+    // Only letters that are not ASCII have other small ones than those that are compared.
+    fn small(name: &OsStr) -> Cow<'_, str> {
+        match name.to_string_lossy() {
+            text if text.is_ascii() => text,
+            text => text.to_lowercase().into(),
+        }
+    }
+    let name = small(name);
+    let is_in = |folder| is_listed_in(&small(folder), &name);
+    !name.eq_ignore_ascii_case(GIT) && (is_listed(&name) || folder.is_some_and(is_in))
+}
+
 /// The places of content right in the folder whose names are known in full, whether they exist or not.
 pub(super) fn named_places() -> impl Iterator<Item = &'static str> {
     let names = PROTECTED.iter().copied();
@@ -225,6 +240,10 @@ mod tests {
                 let wanted = (name != GIT).then(|| PathBuf::from(place.to_uppercase()));
                 assert_eq!(content_place(Path::new(&inner)), wanted, "{inner}");
             }
+            for written in [name.clone(), name.to_uppercase()] {
+                let is_one = is_content_name(None, OsStr::new(&written));
+                assert_eq!(is_one, name != GIT, "{name}");
+            }
             assert!(is_protected_name(OsStr::new(&name)), "{name}");
         }
         for place in [".cargo/config.toml", "a/.config/fish", ".Cargo/Config"] {
@@ -232,6 +251,9 @@ mod tests {
         }
         for place in NAMED_IN {
             assert_eq!(content_place(Path::new(place)), Some(place.into()));
+            let (folder, name) = place.split_once('/').unwrap();
+            assert!(is_content_name(Some(OsStr::new(folder)), OsStr::new(name)));
+            assert!(!is_content_name(Some(OsStr::new("src")), OsStr::new(name)));
         }
         for place in ["src/main.rs", ".cargo/bin", "fish", ".gitignore", ""] {
             assert!(!is_protected(Path::new(place)), "{place}");

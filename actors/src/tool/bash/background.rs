@@ -129,7 +129,7 @@ impl Bash {
         // It may change whatever it wants with full access, and nothing with the access to read.
         let take = || Inventory::take(&ready.workspace);
         let before = writing.is_some().then(take);
-        let places = before.as_ref().map(Inventory::content_places);
+        let places = before.as_ref().map(Inventory::content_places).cloned();
         let places = places.unwrap_or_default();
         let LaunchParts {
             order,

@@ -85,9 +85,9 @@ impl FileCopies {
 
     /// The copies of files with these properties: those that are there, and new ones while there is room and time. The
     /// first files get theirs first. Blocks.
-    pub(super) fn copies<'p>(
+    pub(super) fn copies(
         &self,
-        wanted: impl Iterator<Item = (&'p Path, FileStamp)>,
+        wanted: impl Iterator<Item = (PathBuf, FileStamp)>,
     ) -> HashMap<PathBuf, (FileStamp, CopiedFile)> {
         let SharedCopies { home, most, kept } = &*self.0;
         let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
@@ -98,19 +98,19 @@ impl FileCopies {
             let Some(rest) = room.checked_sub(counted(stamp.content.size)) else {
                 continue;
             };
-            let known = kept.copies.get(path).filter(|(known, _)| *known == stamp);
+            let known = kept.copies.get(&path).filter(|(known, _)| *known == stamp);
             if let Some(known) = known {
                 room = rest;
-                taken.insert(path.to_owned(), known.clone());
+                taken.insert(path, known.clone());
                 continue;
             }
             if Instant::now() > until {
                 continue;
             }
-            match kept.copy(path, stamp, home.as_deref()) {
+            match kept.copy(&path, stamp, home.as_deref()) {
                 Ok(Some(copied)) => {
                     room = rest;
-                    taken.insert(path.to_owned(), (stamp, copied));
+                    taken.insert(path, (stamp, copied));
                 }
                 Ok(None) => {}
                 Err(error) => {
@@ -252,7 +252,8 @@ mod tests {
     }
 
     fn take(copies: &FileCopies, files: &[(&Path, FileStamp)]) -> Vec<Option<Vec<u8>>> {
-        let taken = copies.copies(files.iter().copied());
+        let owned = |(path, stamp): &(&Path, FileStamp)| (path.to_path_buf(), *stamp);
+        let taken = copies.copies(files.iter().map(owned));
         let content = |(path, _): &(&Path, FileStamp)| Some(taken.get(*path)?.1.read().unwrap());
         files.iter().map(content).collect()
     }
@@ -311,7 +312,7 @@ mod tests {
             }
             let path = folder.put(&format!("f{number}"), "x");
             let stamp = Folder::settled(&path);
-            held.push(copies.copies([(&*path, stamp)].into_iter()));
+            held.push(copies.copies([(path, stamp)].into_iter()));
         }
         assert!(held.iter().all(|taken| taken.len() == 1));
         copies.0.kept.lock().unwrap().packs[MAX_PACKS - 1].end = MAX_PACK;

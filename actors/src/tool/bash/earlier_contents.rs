@@ -90,46 +90,54 @@ impl EarlierContents {
             let above =
                 above.take_while(move |folder| top.is_some_and(|top| folder.starts_with(top)));
             let above = above.map(move |folder| folder.join(name));
-            let all: Vec<PathBuf> = listing
-                .files_with_name(name)
-                .cloned()
-                .chain(above)
-                .collect();
+            let all: Vec<PathBuf> = listing.files_with_name(name).chain(above).collect();
             all
         };
         let index =
             repository.and_then(|it| HeldIndex::open(it, with_name(".gitattributes").iter()));
         let mut rules = repository.map(|it| IgnoreRules::read(it, with_name(".gitignore").iter()));
         let is_small = |stamp: &FileStamp| stamp.is_regular() && stamp.content.size <= MAX_FILE;
-        let files = || {
-            let files = listing.files.iter().map(|(path, stamp)| (&**path, *stamp));
-            files.filter(move |(_, stamp)| is_small(stamp))
-        };
-        let in_index = files().map(|(path, stamp)| (path, stamp.in_index()));
-        let tracked = index
-            .as_ref()
-            .map(|index| index.look(in_index))
-            .unwrap_or_default();
-        let seen: Vec<(&Path, FileStamp)> = seen
+        let tracked = index.as_ref().map(|index| index.look(&listing.files));
+        let tracked = tracked.unwrap_or_default();
+        let seen: Vec<(PathBuf, FileStamp)> = seen
             .iter()
             .filter(|path| path.starts_with(workspace))
-            .filter_map(|path| Some((&**path, FileStamp::of(&fs::symlink_metadata(path).ok()?))))
+            .filter_map(|path| {
+                Some((
+                    path.clone(),
+                    FileStamp::of(&fs::symlink_metadata(path).ok()?),
+                ))
+            })
             .filter(|(_, stamp)| is_small(stamp))
             .collect();
-        let seen_paths: HashSet<&Path> = seen.iter().map(|(path, _)| *path).collect();
-        let mut others: Vec<(&Path, FileStamp)> = files()
-            .filter(|(path, _)| !seen_paths.contains(path))
-            .filter(|(path, _)| match tracked.get(path) {
-                Some(TrackedState::AsIndexed) => false,
-                Some(TrackedState::Changed) => true,
-                None => !rules.as_mut().is_some_and(|rules| rules.ignores(path)),
-            })
-            .collect();
+        let seen_paths: HashSet<PathBuf> = seen.iter().map(|(path, _)| path.clone()).collect();
+        let mut others: Vec<(PathBuf, FileStamp)> = Vec::new();
+        for (at, folder) in listing.files.folders().iter().enumerate() {
+            for (number, (name, stamp)) in folder.files().enumerate() {
+                let state = tracked.state((at, number));
+                if state == Some(TrackedState::AsIndexed) || !is_small(stamp) {
+                    continue;
+                }
+                let path = folder.path.join(name);
+                let is_ignored =
+                    state.is_none() && rules.as_mut().is_some_and(|rules| rules.ignores(&path));
+                if !is_ignored && !seen_paths.contains(&path) {
+                    others.push((path, *stamp));
+                }
+            }
+        }
         others.sort_by_key(|(_, stamp)| stamp.content.size);
-        let unknown = |path: &Path| tracked.get(path) != Some(&TrackedState::AsIndexed);
+        let is_as_indexed = |path: &Path| {
+            let state = listing
+                .files
+                .position(path)
+                .and_then(|at| tracked.state(at));
+            state == Some(TrackedState::AsIndexed)
+        };
+        let seen = seen.into_iter().filter(|(path, _)| !is_as_indexed(path));
         let mut places = ClosedPlaces::look(closed);
-        let wanted = seen.into_iter().chain(others);
-        let wanted = wanted.filter(|(path, stamp)| unknown(path) && !places.hold(path, stamp));
+        let wanted = seen.chain(others);
+        let wanted = wanted.filter(|(path, stamp)| !places.hold(path, stamp));
         Self {
             copies: copies.copies(wanted),
             index,
@@ -180,11 +188,11 @@ impl EarlierContents {
                 Err(_) => ChangeAction::Removed,
                 Ok(found) if FileStamp::of(&found) == *was => continue,
                 Ok(found) => {
-                    now.add_file(path.clone(), FileStamp::of(&found));
+                    now.add_file(path, FileStamp::of(&found));
                     ChangeAction::Changed
                 }
             };
-            before.add_file(path.clone(), *was);
+            before.add_file(path, *was);
             changed.push((path.clone(), action));
         }
         changed.sort();

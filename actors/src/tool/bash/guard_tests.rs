@@ -343,7 +343,7 @@ impl Branches {
         let workspace = fs::canonicalize(self.home.path()).unwrap();
         let before = Inventory::take(&workspace);
         let mut reach = reach::find(&workspace, &[]);
-        let places = before.content_places();
+        let places = before.content_places().clone();
         reach.add_contents(&workspace, &places);
         let held = reach.held(true);
         let guard = CommandGuard::look(&workspace, &reach, &held, &self.known).unwrap();

@@ -10,6 +10,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
+use super::file_stamps::{FileStamps, StampedFolder};
 use super::git_config::read_git_file;
 use super::git_contents::{GitReader, MAX_OBJECTS};
 use super::git_index::{IndexStat, hexadecimal, object_length, visit_files};
@@ -47,6 +48,10 @@ pub(super) enum TrackedState {
     Changed,
 }
 
+/// The states of those files that git tracks, in the order of their stamps.
+#[derive(Debug, Default)]
+pub(super) struct TrackedFiles(Vec<Vec<Option<TrackedState>>>);
+
 /// The contents of files in a repository.
 pub(super) struct IndexedContents<'g> {
     pub(super) index: &'g HeldIndex,
@@ -77,46 +82,67 @@ impl HeldIndex {
         })
     }
 
-    /// The states of files with these numbers, by their paths; the others are not tracked. Blocks.
-    pub(super) fn look<'p>(
-        &self,
-        files: impl Iterator<Item = (&'p Path, IndexStat)>,
-    ) -> HashMap<&'p Path, TrackedState> {
-        let name = |path: &'p Path| Some(path.strip_prefix(&self.top).ok()?.as_os_str().as_bytes());
-        let files = files.filter_map(|(path, stat)| Some((name(path)?, (path, stat))));
-        let files: HashMap<&[u8], (&Path, IndexStat)> = files.collect();
-        let mut tracked = HashMap::new();
-        let visited = self.visit(|name, seen, _| {
-            let Some((path, stat)) = files.get(name) else {
+    /// The states of files with these stamps. Blocks.
+    pub(super) fn look(&self, files: &FileStamps) -> TrackedFiles {
+        let folders = files.folders();
+        let mut folder_numbers = HashMap::new();
+        for (number, folder) in folders.iter().enumerate() {
+            if let Ok(below) = folder.path.strip_prefix(&self.top) {
+                folder_numbers.insert(below.as_os_str().as_bytes(), number);
+            }
+        }
+        let unknown = |folder: &StampedFolder| vec![None; folder.files().len()];
+        let mut tracked: Vec<_> = folders.iter().map(unknown).collect();
+        let visited = self.visit(|path, seen, _| {
+            let (below, name) = match path.iter().rposition(|byte| *byte == b'/') {
+                Some(slash) => (&path[..slash], &path[slash + 1..]),
+                None => (&[][..], path),
+            };
+            let Some((number, folder)) = folder_numbers
+                .get(below)
+                .and_then(|number| Some((*number, folders.get(*number)?)))
+            else {
                 return;
             };
-            let is_same = seen == *stat && self.is_settled(stat) && !self.may_convert(path);
-            let found = match is_same {
-                true => TrackedState::AsIndexed,
-                false => TrackedState::Changed,
-            };
-            tracked.insert(*path, found);
+            let at = folder.position(OsStr::from_bytes(name));
+            if let Some((at, stamp)) = at.and_then(|at| Some((at, folder.stamp(at)?))) {
+                tracked[number][at] = Some(self.state(&folder.path, stamp.in_index(), seen));
+            }
         });
         match visited {
-            Ok(Some(())) => tracked,
+            Ok(Some(())) => TrackedFiles(tracked),
             // It may name others.
-            Ok(None) | Err(_) => HashMap::new(),
+            Ok(None) | Err(_) => TrackedFiles::default(),
+        }
+    }
+
+    /// The state of a tracked file with these numbers, which had others when git saw it.
+    fn state(&self, folder: &Path, stat: IndexStat, seen: IndexStat) -> TrackedState {
+        match seen == stat && self.is_settled(&stat) && !self.may_convert(folder) {
+            true => TrackedState::AsIndexed,
+            false => TrackedState::Changed,
         }
     }
 
     /// The objects with the contents of those files that were as the index tells.
     fn objects(&self, wanted: &[(PathBuf, IndexStat)]) -> io::Result<BTreeMap<PathBuf, String>> {
+        let named = wanted.iter().filter_map(|file| {
+            let below = file.0.strip_prefix(&self.top).ok()?;
+            Some((below.as_os_str().as_bytes(), file))
+        });
+        let files: HashMap<&[u8], &(PathBuf, IndexStat)> = named.collect();
         let mut objects = BTreeMap::new();
-        let files = wanted.iter().map(|(path, stat)| (path.as_path(), *stat));
-        let mut as_indexed = self.look(files);
-        as_indexed.retain(|_, found| *found == TrackedState::AsIndexed);
-        self.visit(|name, _, object| {
-            let path = self.top.join(OsStr::from_bytes(name));
-            if as_indexed.contains_key(&*path) {
-                objects.insert(path, hexadecimal(object));
+        let visited = self.visit(|name, seen, object| {
+            let Some((path, stat)) = files.get(name) else {
+                return;
+            };
+            let folder = path.parent().unwrap_or(&self.top);
+            if self.state(folder, *stat, seen) == TrackedState::AsIndexed {
+                objects.insert(path.clone(), hexadecimal(object));
             }
         })?;
-        Ok(objects)
+        // One that cannot be read as a whole may name others.
+        Ok(visited.map(|()| objects).unwrap_or_default())
     }
 
     /// Visits the regular files of the index. `None` if it cannot be read as one.
@@ -140,11 +166,10 @@ impl HeldIndex {
         (i64::from(seconds), i64::from(nanoseconds)) < self.written
     }
 
-    /// True if the file may have another content than its object, by attributes.
-    fn may_convert(&self, path: &Path) -> bool {
-        self.converting
-            .iter()
-            .any(|folder| path.starts_with(folder))
+    /// True if the files of a folder may have other contents than their objects, by attributes.
+    fn may_convert(&self, folder: &Path) -> bool {
+        let mut converting = self.converting.iter();
+        converting.any(|converting| folder.starts_with(converting))
     }
 }
 
@@ -153,6 +178,13 @@ fn names_conversion(file: &Path) -> bool {
     match read_git_file(file) {
         Some(text) => CONVERTING.iter().any(|name| text.contains(name)),
         None => fs::symlink_metadata(file).is_ok(),
+    }
+}
+
+impl TrackedFiles {
+    /// The state of the file with these positions. `None` if git does not track it.
+    pub(super) fn state(&self, (folder, file): (usize, usize)) -> Option<TrackedState> {
+        *self.0.get(folder)?.get(file)?
     }
 }
 

@@ -1,5 +1,6 @@
 //! Which files a command changed: what is in the folder before it and behind it.
 
+use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
@@ -40,8 +41,19 @@ pub(super) struct Inventory {
     workspace: PathBuf,
     found: FolderListing,
     earlier: EarlierContents,
+    /// The protected places before the command, once they were looked for.
+    places: OnceCell<ContentPlaces>,
+    /// The folder after the command, once it was looked at.
+    after: OnceCell<FolderAfter>,
     /// The time at which the look began.
     begun: SystemTime,
+}
+
+/// The state of a folder after a command.
+struct FolderAfter {
+    listing: FolderListing,
+    /// The files that differ.
+    differences: Vec<(PathBuf, ChangeAction)>,
 }
 
 /// The changes that a command made.
@@ -61,6 +73,8 @@ impl Inventory {
             workspace: workspace.to_owned(),
             found: FolderListing::look(workspace, None),
             earlier: EarlierContents::default(),
+            places: OnceCell::new(),
+            after: OnceCell::new(),
         }
     }
 
@@ -70,48 +84,54 @@ impl Inventory {
     }
 
     /// The protected places below the folder before the command.
-    pub(super) fn content_places(&self) -> ContentPlaces {
-        self.found.content_places(&self.workspace, None)
+    pub(super) fn content_places(&self) -> &ContentPlaces {
+        let look = || self.found.content_places(&self.workspace);
+        self.places.get_or_init(look)
     }
 
-    /// The protected places that have files now and had none before. Where not all files were known before, there are
-    /// none. Blocks.
+    /// The protected places that have files after the command and had none before. Where not all files were known before,
+    /// there are none. Blocks.
     pub(super) fn made_places(&self) -> ContentPlaces {
         if !self.found.is_whole {
             return ContentPlaces::default();
         }
-        let now = FolderListing::look(&self.workspace, Some(&self.found));
-        let mut made = now.content_places(&self.workspace, Some(&self.found));
+        let FolderAfter {
+            listing,
+            differences,
+        } = self.after.get_or_init(|| self.look_again());
+        let is_made = |(_, action): &&(PathBuf, ChangeAction)| *action == ChangeAction::Made;
+        let files = differences.iter().filter(is_made).map(|(path, _)| path);
+        let mut made = listing.made_places(&self.workspace, &self.found, files);
         let before = self.content_places();
         made.places.retain(|place| !before.places.contains(place));
         made.nested.retain(|place| made.places.contains(place));
         made
     }
 
-    /// The files that differ now. Contents from before that are held, or that git has, are kept in the store. Blocks.
-    pub(super) fn compare(mut self, context: &ToolContext, git: GitReader<'_>) -> Found {
-        let mut now = FolderListing::look(&self.workspace, None);
+    /// The files that differ after the command. Contents from before that are held, or that git has, are kept in the
+    /// store. `put_back` is true if the service itself has changed files since. Blocks.
+    pub(super) fn compare(
+        mut self,
+        context: &ToolContext,
+        git: GitReader<'_>,
+        put_back: bool,
+    ) -> Found {
+        let looked = self.after.take().filter(|_| !put_back);
+        let FolderAfter {
+            listing: mut now,
+            differences: mut changed,
+        } = looked.unwrap_or_else(|| self.look_again());
         let is_whole = self.found.is_whole && now.is_whole;
-        let mut changed: Vec<(PathBuf, ChangeAction)> = Vec::new();
         if is_whole {
-            for (path, stamp) in &now.files {
-                match self.found.files.get(path) {
-                    None => changed.push((path.clone(), ChangeAction::Made)),
-                    Some(was) if was != stamp => {
-                        changed.push((path.clone(), ChangeAction::Changed));
-                    }
-                    Some(_) => {}
-                }
-            }
-            let is_gone = |path: &&PathBuf| !now.files.contains_key(*path);
-            let gone = self.found.files.keys().filter(is_gone);
-            changed.extend(gone.map(|path| (path.clone(), ChangeAction::Removed)));
+            // The mark of its folder is gone.
+            let was_passed = |path: &Path| self.found.is_in_marked(path);
+            changed.retain(|(path, action)| *action != ChangeAction::Made || !was_passed(path));
             // A file that is left out must not be the other name of one that is named as made.
             changed.sort_by_key(|(path, action)| (*action == ChangeAction::Made, path.clone()));
         } else {
             changed = self.earlier.changed(&mut self.found, &mut now);
         }
-        let moved = now.moved_from(&self.found);
+        let moved = now.moved_from(&self.found, &changed);
         let unknown = self.unknown(&changed, &moved, context);
         let indexed = self.earlier.indexed(&unknown, git);
         let mut naming = Naming {
@@ -152,6 +172,15 @@ impl Inventory {
 }
 
 impl Inventory {
+    /// Looks at the folder after the command. Blocks.
+    fn look_again(&self) -> FolderAfter {
+        let listing = FolderListing::look(&self.workspace, Some(&self.found));
+        FolderAfter {
+            differences: listing.files.differences(&self.found.files),
+            listing,
+        }
+    }
+
     /// The first files that were changed or removed and whose content from before is neither held nor at another name,
     /// with the numbers that they had.
     fn unknown(

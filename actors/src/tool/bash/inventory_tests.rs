@@ -64,7 +64,7 @@ impl Home {
             repositories: &[],
             closed: &self.context.closed,
         };
-        before.compare(&self.context, git)
+        before.compare(&self.context, git, false)
     }
 
     /// The changes found for a command that does this, in a conversation that has seen those files.

@@ -1,22 +1,29 @@
 //! The files and folders in a folder, but for those that programs make and make again.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::fs;
+use std::collections::{BTreeSet, HashMap};
+use std::ffi::OsString;
+use std::fs::{self, DirEntry};
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
 use std::time::Duration;
 
+use harness_protocol::ChangeAction;
 use tokio::time::Instant;
 
 use super::content_places::ContentPlaces;
+use super::file_stamps::{FileStamps, StampedFolder};
 use super::stamp::{FileStamp, PERMISSIONS};
-use crate::tool::protected::content_place;
+use crate::tool::protected::{content_place, is_content_name};
 
-/// Maximum number of files and folders that are looked at.
-pub(super) const MAX_ENTRIES: usize = 50_000;
+/// Maximum number of files and folders that are looked at. The folders of tests are smaller.
+pub(super) const MAX_ENTRIES: usize = if cfg!(test) { 5_000 } else { 100_000 };
 /// Time after which a look is given up.
 const PATIENCE: Duration = Duration::from_millis(500);
+/// Maximum number of threads that look at a folder.
+const MAX_WORKERS: usize = 4;
 /// The name of a repository's own folder, or of the file that leads to it.
 const GIT: &str = ".git";
 /// Folders that are passed over: what is in them is made by programs, and made again.
@@ -37,7 +44,7 @@ pub(super) struct FolderStamp {
 /// The result of a look at a folder.
 #[derive(Default)]
 pub(super) struct FolderListing {
-    pub(super) files: BTreeMap<PathBuf, FileStamp>,
+    pub(super) files: FileStamps,
     /// The targets of the files that are symbolic links.
     links: HashMap<PathBuf, PathBuf>,
     pub(super) folders: HashMap<PathBuf, FolderStamp>,
@@ -49,67 +56,187 @@ pub(super) struct FolderListing {
     pub(super) is_whole: bool,
 }
 
+/// A look at a folder that several threads take together.
+struct FolderWalk<'w> {
+    folder: &'w Path,
+    before: Option<&'w FolderListing>,
+    until: Instant,
+    queue: Mutex<WalkQueue>,
+    /// Notified when a folder is in the queue, and at the end.
+    more: Condvar,
+}
+
+/// The folders that are still to be looked at.
+struct WalkQueue {
+    folders: Vec<PathBuf>,
+    /// Number of threads that may add some.
+    busy: usize,
+    /// Number of entries that were found.
+    entries: usize,
+    is_whole: bool,
+}
+
+/// The entries that one thread has found.
+#[derive(Default)]
+struct WalkedPart {
+    files: Vec<StampedFolder>,
+    links: Vec<(PathBuf, PathBuf)>,
+    folders: Vec<(PathBuf, FolderStamp)>,
+    repositories: Vec<PathBuf>,
+    marked: Vec<PathBuf>,
+}
+
+impl FolderWalk<'_> {
+    /// Looks at folders until none is left. The first thread alone has the clock, which tests can pause.
+    fn work(&self, is_first: bool) -> WalkedPart {
+        let mut part = WalkedPart::default();
+        let mut queue = self.lock();
+        loop {
+            let Some(current) = queue.folders.pop() else {
+                if queue.busy == 0 {
+                    self.more.notify_all();
+                    return part;
+                }
+                queue = self
+                    .more
+                    .wait(queue)
+                    .unwrap_or_else(PoisonError::into_inner);
+                continue;
+            };
+            queue.busy += 1;
+            drop(queue);
+            let known = part.folders.len();
+            let entries = self.look_at(current, &mut part);
+            queue = self.lock();
+            queue.busy -= 1;
+            queue.entries += entries;
+            let is_late = is_first && Instant::now() > self.until;
+            if queue.entries > MAX_ENTRIES || is_late {
+                queue.is_whole = false;
+                queue.folders.clear();
+            }
+            if queue.is_whole {
+                let found = part.folders[known..].iter().map(|(path, _)| path.clone());
+                queue.folders.extend(found);
+                self.more.notify_all();
+            }
+        }
+    }
+
+    /// Looks at one folder. Returns how many entries it has.
+    fn look_at(&self, current: PathBuf, part: &mut WalkedPart) -> usize {
+        let Ok(inside) = fs::read_dir(&current) else {
+            return 0;
+        };
+        let named = |entry: DirEntry| (entry.file_name(), entry);
+        let inside = inside.flatten().take(MAX_ENTRIES + 1);
+        let inside: Vec<(OsString, DirEntry)> = inside.map(named).collect();
+        let count = inside.len();
+        let has_mark = inside
+            .iter()
+            .any(|(name, _)| MARKS.iter().any(|mark| name == mark));
+        if has_mark && !self.was_walked(&current) {
+            part.marked.push(current);
+            return count;
+        }
+        let mut files = Vec::with_capacity(count);
+        for (name, entry) in inside {
+            // It may be gone by now.
+            let Ok(found) = entry.metadata() else {
+                continue;
+            };
+            if name == GIT {
+                part.repositories.push(current.clone());
+            }
+            if !found.is_dir() {
+                let stamp = FileStamp::of(&found);
+                if stamp.is_link()
+                    && let Ok(target) = fs::read_link(entry.path())
+                {
+                    part.links.push((entry.path(), target));
+                }
+                files.push((name, stamp));
+            } else if PASSED_OVER.iter().all(|passed| name != *passed) {
+                let folder = FolderStamp {
+                    inode: found.ino(),
+                    mode: found.mode() & PERMISSIONS,
+                };
+                part.folders.push((entry.path(), folder));
+            }
+        }
+        part.files.push(StampedFolder::new(current, files));
+        count
+    }
+
+    fn was_walked(&self, path: &Path) -> bool {
+        let was_there =
+            |before: &FolderListing| path == self.folder || before.folders.contains_key(path);
+        self.before
+            .is_some_and(|before| was_there(before) && !before.marked.contains(path))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, WalkQueue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 impl FolderListing {
     /// Looks at a folder. A mark in a folder that had none `before` counts only if the folder is new.
     pub(super) fn look(folder: &Path, before: Option<&Self>) -> Self {
-        let is_walked = |path: &Path| {
-            let was_there = |before: &Self| path == folder || before.folders.contains_key(path);
-            before.is_some_and(|before| was_there(before) && !before.marked.contains(path))
+        let walk = FolderWalk {
+            folder,
+            before,
+            until: Instant::now() + PATIENCE,
+            queue: Mutex::new(WalkQueue {
+                folders: vec![folder.to_owned()],
+                busy: 0,
+                entries: 0,
+                is_whole: true,
+            }),
+            more: Condvar::new(),
         };
-        let until = Instant::now() + PATIENCE;
+        let others = thread::available_parallelism()
+            .map_or(1, usize::from)
+            .min(MAX_WORKERS)
+            - 1;
+        let parts: Vec<WalkedPart> = thread::scope(|scope| {
+            let others: Vec<_> = (0..others)
+                .map(|_| scope.spawn(|| walk.work(false)))
+                .collect();
+            let own = walk.work(true);
+            // One that panicked has said so; what it had found is missing.
+            let others = others.into_iter().filter_map(|other| other.join().ok());
+            others.chain([own]).collect()
+        });
+        let is_whole = walk.lock().is_whole && parts.len() == others + 1;
         let mut listing = Self {
-            is_whole: true,
+            is_whole,
             ..Self::default()
         };
-        let mut waiting = vec![folder.to_owned()];
-        let mut entries = 0;
-        while let Some(current) = waiting.pop() {
-            let Ok(inside) = fs::read_dir(&current) else {
-                continue;
-            };
-            let inside: Vec<_> = inside.flatten().take(MAX_ENTRIES + 1).collect();
-            entries += inside.len();
-            if entries > MAX_ENTRIES || Instant::now() > until {
-                listing.is_whole = false;
-                break;
-            }
-            let is_mark = |name: &std::ffi::OsStr| MARKS.iter().any(|mark| name == *mark);
-            let has_mark = inside.iter().any(|entry| is_mark(&entry.file_name()));
-            if has_mark && !is_walked(&current) {
-                listing.marked.insert(current);
-                continue;
-            }
-            for entry in inside {
-                // It may be gone by now.
-                let Ok(found) = entry.metadata() else {
-                    continue;
-                };
-                if entry.file_name() == GIT {
-                    listing.repositories.insert(current.clone());
-                }
-                if !found.is_dir() {
-                    listing.add_file(entry.path(), FileStamp::of(&found));
-                } else if PASSED_OVER.iter().all(|name| entry.file_name() != *name) {
-                    let folder = FolderStamp {
-                        inode: found.ino(),
-                        mode: found.mode() & PERMISSIONS,
-                    };
-                    listing.folders.insert(entry.path(), folder);
-                    waiting.push(entry.path());
-                }
-            }
+        for part in parts {
+            listing.files.extend(part.files);
+            listing.links.extend(part.links);
+            listing.folders.extend(part.folders);
+            listing.repositories.extend(part.repositories);
+            listing.marked.extend(part.marked);
         }
         listing
     }
 
     /// Adds a file, and the target of a link.
-    pub(super) fn add_file(&mut self, path: PathBuf, stamp: FileStamp) {
+    pub(super) fn add_file(&mut self, path: &Path, stamp: FileStamp) {
         if stamp.is_link()
-            && let Ok(target) = fs::read_link(&path)
+            && let Ok(target) = fs::read_link(path)
         {
-            self.links.insert(path.clone(), target);
+            self.links.insert(path.to_owned(), target);
         }
         self.files.insert(path, stamp);
+    }
+
+    /// True if a file is in a folder that is passed over because of a mark.
+    pub(super) fn is_in_marked(&self, path: &Path) -> bool {
+        let mut above = path.ancestors().skip(1);
+        !self.marked.is_empty() && above.any(|folder| self.marked.contains(folder))
     }
 
     /// The target of a link.
@@ -119,54 +246,95 @@ impl FolderListing {
     }
 
     /// The files of that name.
-    pub(super) fn files_with_name<'l>(
-        &'l self,
-        name: &'l str,
-    ) -> impl Iterator<Item = &'l PathBuf> {
-        let is_named = move |path: &&PathBuf| path.file_name().is_some_and(|it| it == name);
-        self.files.keys().filter(is_named)
+    pub(super) fn files_with_name(&self, name: &str) -> impl Iterator<Item = PathBuf> {
+        let folders = self.files.folders().iter();
+        let has_one = move |folder: &&StampedFolder| folder.position(name.as_ref()).is_some();
+        folders.filter(has_one).map(move |it| it.path.join(name))
     }
 
-    /// The files that are no longer what is at their paths and have other names now, with one of those.
-    pub(super) fn moved_from(&self, before: &Self) -> HashMap<PathBuf, PathBuf> {
-        let is_other = |(path, stamp): &(&PathBuf, &FileStamp)| {
-            let now = self.files.get(*path).map(|now| now.content);
-            stamp.is_regular() && now != Some(stamp.content)
+    /// The files that are no longer what is at their paths and have other names now, with one of those. `changed` are the
+    /// files that differ from those `before`.
+    pub(super) fn moved_from(
+        &self,
+        before: &Self,
+        changed: &[(PathBuf, ChangeAction)],
+    ) -> HashMap<PathBuf, PathBuf> {
+        let content = |(path, _): &(PathBuf, ChangeAction)| {
+            let was = before.files.get(path).filter(|was| was.is_regular())?;
+            let now = self.files.get(path).map(|now| now.content);
+            (now != Some(was.content)).then(|| (path.clone(), was.content))
         };
-        let others = before.files.iter().filter(is_other);
-        let others: Vec<_> = others.map(|(path, stamp)| (path, stamp.content)).collect();
+        let others: Vec<_> = changed.iter().filter_map(content).collect();
         if others.is_empty() {
             return HashMap::new();
         }
-        let names = self.files.iter();
-        let names: HashMap<_, _> = names.map(|(path, stamp)| (stamp.content, path)).collect();
-        let moved = others.into_iter();
-        moved
-            .filter_map(|(path, content)| Some((path.clone(), (*names.get(&content)?).clone())))
-            .collect()
+        let mut names = HashMap::new();
+        for folder in self.files.folders() {
+            for (name, stamp) in folder.files() {
+                names.insert(stamp.content, (folder, name));
+            }
+        }
+        let moved = |(path, content)| {
+            let (folder, name) = names.get(&content)?;
+            Some((path, folder.path.join(name)))
+        };
+        others.into_iter().filter_map(moved).collect()
     }
 
-    /// The protected places with files. A repository that is new since `before` counts as one only if its folder is
-    /// new as well.
-    pub(super) fn content_places(&self, workspace: &Path, before: Option<&Self>) -> ContentPlaces {
-        let is_repository = |folder: &&Path| {
-            let was_there = before.is_none_or(|before| {
-                before.repositories.contains(*folder) || !before.folders.contains_key(*folder)
-            });
-            self.repositories.contains(*folder) && was_there
-        };
+    /// The protected places with files.
+    pub(super) fn content_places(&self, workspace: &Path) -> ContentPlaces {
         let mut found = ContentPlaces::default();
-        for path in self.files.keys() {
-            let Some(place) = path.strip_prefix(workspace).ok().and_then(content_place) else {
+        for folder in self.files.folders() {
+            let Ok(below) = folder.path.strip_prefix(workspace) else {
                 continue;
             };
-            let above = path.ancestors().skip(1);
-            let mut above = above.take_while(|folder| *folder != workspace);
-            if above.any(|folder| is_repository(&folder)) {
-                found.nested.insert(place.clone());
+            if folder.files().len() == 0 {
+                continue;
             }
-            found.places.insert(place);
+            // It is the same for all files of a folder, of which there are many.
+            if let Some(place) = content_place(below) {
+                found.add(place, self.is_nested(workspace, &folder.path, None));
+                continue;
+            }
+            for (name, _) in folder.files() {
+                if is_content_name(below.file_name(), name) {
+                    let is_nested = self.is_nested(workspace, &folder.path, None);
+                    found.add(below.join(name), is_nested);
+                }
+            }
         }
         found
+    }
+
+    /// The protected places of files that were made since `before`.
+    pub(super) fn made_places<'p>(
+        &self,
+        workspace: &Path,
+        before: &Self,
+        made: impl Iterator<Item = &'p PathBuf>,
+    ) -> ContentPlaces {
+        let mut found = ContentPlaces::default();
+        for path in made {
+            let below = path.strip_prefix(workspace).ok();
+            let folder = path.parent().unwrap_or(workspace);
+            if let Some(place) = below.and_then(content_place) {
+                found.add(place, self.is_nested(workspace, folder, Some(before)));
+            }
+        }
+        found
+    }
+
+    /// True if a folder is one of a repository below the workspace, or in one. A repository that is new since `before`
+    /// counts as one only if its folder is new as well.
+    fn is_nested(&self, workspace: &Path, folder: &Path, before: Option<&Self>) -> bool {
+        let is_repository = |folder: &Path| {
+            let was_there = before.is_none_or(|before| {
+                before.repositories.contains(folder) || !before.folders.contains_key(folder)
+            });
+            self.repositories.contains(folder) && was_there
+        };
+        let above = folder.ancestors();
+        let mut above = above.take_while(|folder| *folder != workspace);
+        above.any(is_repository)
     }
 }

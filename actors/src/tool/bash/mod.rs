@@ -13,6 +13,7 @@ mod copies;
 mod denied;
 mod earlier_contents;
 mod environment;
+mod file_stamps;
 mod frames;
 mod git_aside;
 mod git_config;
@@ -269,7 +270,7 @@ impl Bash {
                 let writing = self.begin_writing(&ready);
                 let take = || self.inventory(&ready.workspace, &context);
                 let before = may_write(&ready.plan).then(take);
-                let places = before.as_ref().map(Inventory::content_places);
+                let places = before.as_ref().map(Inventory::content_places).cloned();
                 let places = places.unwrap_or_default();
                 let may_move = writing.as_ref().is_some_and(|writing| writing.may_move);
                 let closed = Arc::clone(&context.closed);
@@ -295,7 +296,8 @@ impl Bash {
                     (None, _) | (_, None) => (run()?, Vec::new(), Vec::new()),
                 };
                 let git = self.git(&ready, &order);
-                let found = before.map(|before| before.compare(&context, git));
+                let is_put_back = !put_back.is_empty() || !proposals.is_empty();
+                let found = before.map(|before| before.compare(&context, git, is_put_back));
                 let mut found = found.unwrap_or_default();
                 found.changes.retain(|it| !is_proposed(it, &proposals));
                 // It was in the folder while the command ran.
