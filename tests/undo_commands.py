@@ -329,12 +329,19 @@ class Ground:
         paths = {path for path in paths if not notes and not self.is_named(path, named | again)}
         # A folder that was made again gets its permissions last.
         torn = {path for path in paths if between.get(path) not in (before.get(path), after.get(path))
-                and not Path(path).is_dir() and not Path(path).name.startswith(".harness-")}
+                and not Path(path).is_dir() and not Path(path).name.startswith(".harness-")
+                and not (path not in between and self.is_swapped(before.get(path), after.get(path)))}
         left = {path for path in paths if now.get(path) != before.get(path)}
         self.changed += before != after
         self.whole += between == before
         self.named += between == after
         return [(line, path, before.get(path), after.get(path), between.get(path), now.get(path)) for path in torn | left]
+
+    @staticmethod
+    def is_swapped(one, other):
+        """Whether a folder is in the place of a file. Nothing is there before the other one is."""
+        folders = [state is not None and stat.S_ISDIR(int(state[0], 8)) for state in (one, other)]
+        return folders[0] != folders[1]
 
     def undo_unanswered(self):
         """An undo whose answer may not come."""
