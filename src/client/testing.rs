@@ -32,6 +32,8 @@ pub(super) enum Part {
     Bytes(Vec<u8>),
     /// Nothing before a request for this path has come.
     Await(&'static str),
+    /// Nothing for that time.
+    Pause(Duration),
     /// Nothing more, on an open connection.
     Hang,
 }
@@ -208,6 +210,7 @@ async fn serve(
         match part {
             Part::Bytes(bytes) => stream.write_all(&bytes).await?,
             Part::Await(path) => until_asked(path, &requests, arrivals.clone()).await?,
+            Part::Pause(time) => tokio::time::sleep(time).await,
             Part::Hang => {
                 let closed = stream.read(&mut [0; 64]).await;
                 leaving.send_modify(|left| left.push(path.clone()));

@@ -1,6 +1,6 @@
 //! A run that a command starts and shows to its end.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::future::pending;
 use std::io::{self, IsTerminal as _};
 use std::pin::pin;
@@ -29,6 +29,38 @@ use crate::config::ClientConfig;
 /// How many events are asked for at once when a run is looked for.
 const PAGE: usize = 100;
 
+/// The state of a prompt that is being sent.
+#[derive(Default)]
+struct PromptSending {
+    /// True while another run is waited for: nothing was sent then that would have to be cancelled.
+    is_waiting: Cell<bool>,
+    /// The first stop that came while the answer was on its way.
+    stopped: RefCell<Option<CommandError>>,
+}
+
+impl PromptSending {
+    /// Takes a stop. The error is that the command ends now.
+    fn stop(&self, stop: CommandError) -> Result<(), CommandError> {
+        let mut stopped = self.stopped.borrow_mut();
+        if self.is_waiting.get() || stopped.is_some() {
+            return Err(stop);
+        }
+        *stopped = Some(stop);
+        Ok(())
+    }
+
+    /// Begins to wait for another run. The error is a stop that has come.
+    fn wait(&self, output: &mut Output) -> Result<(), CommandError> {
+        if let Some(stop) = self.stopped.take() {
+            return Err(stop);
+        }
+        if !self.is_waiting.replace(true) {
+            output.note("harness: a run is going; this is sent at its end");
+        }
+        Ok(())
+    }
+}
+
 /// Runs the prompt; the exit code says how the run ended.
 ///
 /// # Errors
@@ -45,23 +77,23 @@ pub(crate) async fn run(
         follower = attach(&order, config, patience, output) => follower?,
         stop = stops.next() => return Err(stop),
     };
-    let mut is_cancelled = false;
+    let sending = PromptSending::default();
     let run_id = {
-        // While another run is waited for, nothing was sent that would have to be cancelled.
-        let is_waiting = Cell::new(false);
-        let ways = (patience, &is_waiting);
-        let mut sending = pin!(send(&order, config, ways, &mut follower, output));
+        let mut sent = pin!(send(
+            &order,
+            config,
+            (patience, &sending),
+            &mut follower,
+            output
+        ));
         loop {
             tokio::select! {
-                run_id = &mut sending => break run_id?,
-                stop = stops.next() => {
-                    if is_waiting.get() || std::mem::replace(&mut is_cancelled, true) {
-                        return Err(stop);
-                    }
-                }
+                run_id = &mut sent => break run_id?,
+                stop = stops.next() => sending.stop(stop)?,
             }
         }
     };
+    let mut is_cancelled = sending.stopped.take().is_some();
     let cancel = || -> LocalBoxFuture<'_, _> { Box::pin(cancel(&order, config, run_id)) };
     let mut cancelling = is_cancelled.then(cancel);
     let mut view = RunView::new(run_id);
@@ -197,7 +229,7 @@ async fn answer_approval(
 async fn send(
     order: &Addressed,
     config: &ClientConfig,
-    (patience, is_waiting): (Patience, &Cell<bool>),
+    (patience, sending): (Patience, &PromptSending),
     follower: &mut Follower,
     output: &mut Output,
 ) -> Result<u64, CommandError> {
@@ -210,11 +242,9 @@ async fn send(
         match sent {
             Ok(sent) => break sent,
             Err(error) if error.is_busy() && order.ways.wait => {
-                if !is_waiting.replace(true) {
-                    output.note("harness: a run is going; this is sent at its end");
-                }
+                sending.wait(output)?;
                 until_ended(follower, output).await?;
-                is_waiting.set(false);
+                sending.is_waiting.set(false);
             }
             Err(error) if error.is_busy() => return Err(busy(&error)),
             Err(error) => return Err(error.into()),

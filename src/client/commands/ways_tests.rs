@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
 use super::tests::{
@@ -56,20 +58,27 @@ async fn when_its_time_is_over_a_wait_ends_and_a_run_is_cancelled() {
     let timed = |wait: bool, limit_ms: u64| {
         let mut timed = order(None, false);
         timed.ways.wait = wait;
-        timed.ways.timeout = Some(std::time::Duration::from_millis(limit_ms));
+        timed.ways.timeout = Some(Duration::from_millis(limit_ms));
         timed
     };
-    let server = Server::start().await;
-    server.on(PROMPT, vec![busy_answer()]);
-    let parts = vec![
-        opening(4).into(),
-        frames(&[attached(Some(6))]).into(),
-        Part::Hang,
-    ];
-    server.say(EVENTS, vec![parts]);
-    let error = prompt(&server, timed(true, 50)).await.result.unwrap_err();
-    assert_eq!(error.exit_code(), 124);
-    assert_eq!(error.to_string(), "nothing was sent within 50ms");
+    // Before the service has answered that it is busy, and after that.
+    for pause in [200, 0] {
+        let server = Server::start().await;
+        let busy = vec![
+            Part::Pause(Duration::from_millis(pause)),
+            busy_answer().into(),
+        ];
+        server.say(PROMPT, vec![busy]);
+        let parts = vec![
+            opening(4).into(),
+            frames(&[attached(Some(6))]).into(),
+            Part::Hang,
+        ];
+        server.say(EVENTS, vec![parts]);
+        let error = prompt(&server, timed(true, 50)).await.result.unwrap_err();
+        assert_eq!(error.exit_code(), 124);
+        assert_eq!(error.to_string(), "nothing was sent within 50ms");
+    }
 
     let server = Server::start().await;
     server.on(PROMPT, vec![accepted()]);
