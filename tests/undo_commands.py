@@ -43,6 +43,11 @@ GIT = ["git", "-c", "user.name=x", "-c", "user.email=x@localhost", "-c", "protoc
 WORDS = ["alpha", "beta", "gamma", "delta", "epsilon"]
 ODD = ["with space", "quote'd", 'double"d', "tab\there", "ünïcode", "-dash", "semi;colon", "dollar$x", "star*", "back\\slash"]
 IGNORED = "build"
+PASSED_OVER = [".git", "node_modules", "__pycache__"]
+# A proxy of rustup would look for its toolchains in the home of the user of the test.
+RUSTC = subprocess.run(["rustc", "--print", "sysroot"], capture_output=True, text=True, check=True).stdout.strip()
+CARGO = f"PATH={shlex.quote(f'{RUSTC}/bin')}:$PATH cargo"
+
 
 
 def text(chance):
@@ -161,8 +166,11 @@ class Commands:
         """Paths below the folder, but for git's own."""
         found = []
         for above, folders, files in os.walk(self.folder):
-            folders[:] = [name for name in folders if name != ".git"]
-            found += [Path(above, name).relative_to(self.folder) for name in [*folders, *files] if name != ".git"]
+            if "CACHEDIR.TAG" in files:
+                folders.clear()
+                continue
+            folders[:] = [name for name in folders if name not in PASSED_OVER]
+            found += [Path(above, name).relative_to(self.folder) for name in [*folders, *files] if name not in PASSED_OVER]
         return sorted(path for path in found if is_wanted(self.folder / path))
 
     def file(self):
@@ -211,17 +219,26 @@ class Commands:
             f"git rm -qf {file}", f"{above}; git mv {file} {new}", "git reset -q --hard", "git clean -fdq",
             f"git add -A; git {' '.join(GIT[1:5])} commit -qm more", "git checkout -q HEAD~1", "git checkout -q -",
             f"mkdir -p {IGNORED}; echo x > {IGNORED}/made.o",
+            "find . -name '*.txt' -not -path './.git/*' -exec sed -i 's/a/A/' {} +",
+            f"mkdir -p {IGNORED}; for n in $(seq 300); do echo x > {IGNORED}/$n.o; done; sed -i 's/l/L/' $(git ls-files '*.txt')",
+            f"mkdir -p {new}; (cd {new} && npm init -y && npm pkg set description=x && npm version minor)",
+            f"mkdir -p {new}/a; (cd {new}/a && npm init -y && cd .. && npm init -y && npm install --offline ./a)",
+            f"{above}; {CARGO} new -q --vcs none {new} && sed -i 's/0.1.0/0.2.0/' {new}/Cargo.toml",
+            f"{above}; {CARGO} new -q --lib --vcs none {new} && (cd {new} && {CARGO} generate-lockfile --offline && {CARGO} doc -q)",
         ]
         return self.chance.choice(commands)
 
 
 def look(folder):
-    """All that is in a folder: kind and permissions, and the bytes or the target."""
+    """All that is in a folder but what the service passes over: kind and permissions, and the bytes or the target."""
     found = {}
     for above, folders, files in os.walk(folder):
         inside = Path(above)
+        if "CACHEDIR.TAG" in files:
+            folders.clear()
+            continue
         links = [name for name in folders if (inside / name).is_symlink()]
-        folders[:] = [name for name in folders if name not in links and name != ".git"
+        folders[:] = [name for name in folders if name not in links and name not in PASSED_OVER
                       and not (name == IGNORED and (inside / ".gitignore").exists())]
         for name in [*folders, *links, *files]:
             path = inside / name
@@ -258,7 +275,12 @@ class Ground:
         if answer.status != 200:
             raise Failure(f"undo: {answer.status}: {answer.body}")
         files = answer.body["files"]
-        return {file["path"] for file in files if file["outcome"] == "conflict"}, answer.body.get("notes", [])
+        notes = answer.body.get("notes", [])
+        named = {file["path"] for file in files if file["outcome"] == "conflict"}
+        for outputs in re.findall("(?:made|removed) (.*?)(?= and removed|;|$)", "\n".join(notes), re.M):
+            named.update(str(self.folder / path) for path in outputs.split(", "))
+        # One about HEAD or about folders of outputs names all that it is about.
+        return named, [note for note in notes if "more files" in note or "too many files" in note]
 
     def try_line(self):
         """Runs a line and takes it back. Returns what differs and was not named."""

@@ -37,14 +37,14 @@ class ShellService(Service):
         asked = None
         while (state := self.state(conversation)) != "idle":
             if state != "waiting_approval":
-                wait_until("the command continues", lambda was=state: self.state(conversation) != was)
+                wait_until(f"the conversation leaves the state {state}", lambda was=state: self.state(conversation) != was)
                 continue
             for approval in self.approvals(path):
                 is_change = "change" in approval
                 asked = asked if is_change else approval
                 answer = {"answer": "deny" if is_change else "allow", "digest": approval["digest"]}
                 self.order("POST", f"{path}/approvals/{approval['id']}", answer)
-                wait_until("the command continues", lambda was=approval: was not in self.approvals(path))
+                wait_until(f"approval {approval['id']} is taken", lambda was=approval: was not in self.approvals(path))
         results = [past["event"] for past in self.history(conversation) if past["event"]["type"] == "tool_result"]
         return results[-1]["result"], asked
 

@@ -88,6 +88,7 @@ fn command_lines(plan: &CommandPlan) -> Vec<(String, Token)> {
         let gap = in_one_line(gap);
         (format!("not held: {gap}"), Token::Notice)
     });
+    let beyond_undo = words::beyond_undo(plan).map(|text| (text, Token::Notice));
     let itself = "this command could answer approvals itself";
     let itself = plan
         .answers_itself
@@ -96,7 +97,11 @@ fn command_lines(plan: &CommandPlan) -> Vec<(String, Token)> {
         .command
         .split('\n')
         .map(|line| (as_the_shell_reads(line), Token::Text));
-    why.chain(gaps).chain(itself).chain(command).collect()
+    why.chain(gaps)
+        .chain(beyond_undo)
+        .chain(itself)
+        .chain(command)
+        .collect()
 }
 
 /// A line of a command in which nothing looks like something else: tabs and the blanks at its end are to be

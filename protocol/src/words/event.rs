@@ -2,8 +2,8 @@
 
 use super::counts::dollars;
 use super::names::{
-    action, by, changed_besides, delta_kind, job_end, outcome, queue, reason, rule, scope,
-    short_command, state, undone, verdict, withdrawal,
+    MAX_FILES_NAMED, action, by, changed_besides, delta_kind, job_end, more_files, outcome, queue,
+    reason, rule, scope, short_command, state, undone, verdict, withdrawal,
 };
 use super::run::run_facts;
 use super::settings::settings;
@@ -206,7 +206,8 @@ fn text_and_body(event: &Event) -> (String, Option<&str>) {
             (dollars(*micro_usd), None)
         }
         Event::FilesChanged { changes, note, .. } => {
-            let mut all: Vec<String> = changes.iter().map(changed).collect();
+            let named = changes.iter().take(MAX_FILES_NAMED).map(changed);
+            let mut all: Vec<String> = named.chain(more_files(changes.len())).collect();
             all.extend(note.as_deref().map(changed_besides));
             let body = match changes.as_slice() {
                 [change] => Some(change.diff.as_str()),
@@ -215,7 +216,8 @@ fn text_and_body(event: &Event) -> (String, Option<&str>) {
             (all.join(", "), body)
         }
         Event::Undone { files, .. } => {
-            let each: Vec<String> = files.iter().map(undone).collect();
+            let named = files.iter().take(MAX_FILES_NAMED).map(undone);
+            let each: Vec<String> = named.chain(more_files(files.len())).collect();
             (each.join(", "), None)
         }
         Event::CommandRan {
@@ -310,6 +312,21 @@ pub fn subject(subject: &Subject) -> String {
         Subject::Change(change) => changed(change),
         Subject::Command(plan) => command(plan),
     }
+}
+
+/// The effects of a command that no undo takes back, for example `undo does not cover: the network`. `None` if it covers
+/// all that the command may do.
+#[must_use]
+pub fn beyond_undo(plan: &CommandPlan) -> Option<String> {
+    let is_full = plan.access == Access::Full;
+    let effects = [
+        (plan.background, "files that a job changes"),
+        (is_full, "files outside of the conversation's folder"),
+        (is_full || plan.network, "the network"),
+    ];
+    let effects = effects.iter().filter(|(is_possible, _)| *is_possible);
+    let effects: Vec<&str> = effects.map(|(_, effect)| *effect).collect();
+    (!effects.is_empty()).then(|| format!("undo does not cover: {}", effects.join(", ")))
 }
 
 /// The conditions that a command runs under, without the command itself: `runs in /src, writes, no network, contained

@@ -15,12 +15,14 @@ mod tool;
 mod workflow;
 
 pub use counts::{counted, dollars, number, short_count};
-pub use event::{Words, changed, command, saved, subject, unreadable, unreadable_block};
+pub use event::{
+    Words, beyond_undo, changed, command, saved, subject, unreadable, unreadable_block,
+};
 pub use limit::{is_limit, reached_max_turns, with_way_on};
 pub use names::{
-    attachment, by, changed_besides, command_for_model, conversation_state, job_end, job_facts,
-    not_undone, outcome, queue, rule, rule_action, short_command, state, thinking, undone,
-    undone_for_model, verdict, withdrawal,
+    MAX_FILES_NAMED, attachment, by, changed_besides, command_for_model, conversation_state,
+    job_end, job_facts, more_files, not_undone, outcome, queue, rule, rule_action, short_command,
+    state, thinking, undone, undone_for_model, verdict, withdrawal,
 };
 pub use pause::{PauseWords, workflow_pause};
 pub use run::run_facts;

@@ -120,6 +120,19 @@ pub fn job_facts(seconds: u64, has_output: bool) -> String {
     format!("{age}, {output}")
 }
 
+/// Maximum number of changed files that a text names; the others are counted.
+pub const MAX_FILES_NAMED: usize = 50;
+
+/// The files that a text about so many does not name, for example `and 3 more files`. `None` if it names all.
+#[must_use]
+pub fn more_files(count: usize) -> Option<String> {
+    match count.saturating_sub(MAX_FILES_NAMED) {
+        0 => None,
+        1 => Some("and 1 more file".to_owned()),
+        more => Some(format!("and {more} more files")),
+    }
+}
+
 /// The outcome of an undo for a file.
 #[must_use]
 pub fn undone(file: &UndoneFile) -> String {
@@ -156,8 +169,10 @@ pub fn not_undone(note: &str) -> String {
 pub fn undone_for_model(files: &[UndoneFile]) -> Option<String> {
     let is_back =
         |file: &&UndoneFile| matches!(file.outcome, UndoOutcome::Restored | UndoOutcome::Removed);
-    let each: Vec<String> = files.iter().filter(is_back).map(undone).collect();
-    (!each.is_empty()).then(|| {
+    let back: Vec<&UndoneFile> = files.iter().filter(is_back).collect();
+    (!back.is_empty()).then(|| {
+        let named = back.iter().take(MAX_FILES_NAMED).copied().map(undone);
+        let each: Vec<String> = named.chain(more_files(back.len())).collect();
         let each = each.join("\n- ");
         format!("[An operator took back changes that you made:\n- {each}]")
     })
@@ -254,5 +269,35 @@ pub(super) fn action(action: ChangeAction) -> &'static str {
         ChangeAction::Made => "makes",
         ChangeAction::Removed => "removes",
         ChangeAction::Changed | ChangeAction::Unknown => "changes",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Spec: [UNDO-786]
+    #[test]
+    fn fifty_files_are_named_and_the_others_counted() {
+        let file = |number: usize| UndoneFile {
+            path: format!("/f{number:02}"),
+            outcome: UndoOutcome::Restored,
+            reason: None,
+            replaced: None,
+            diff: None,
+        };
+        let text = |count: usize| {
+            let files: Vec<UndoneFile> = (0..count).map(file).collect();
+            undone_for_model(&files)
+        };
+        assert_eq!(text(0), None);
+        let all = text(50).unwrap();
+        assert!(all.ends_with("- restored /f49]"), "{all}");
+        let one_more = text(51).unwrap();
+        assert!(
+            one_more.ends_with("- restored /f49\n- and 1 more file]"),
+            "{one_more}"
+        );
+        assert!(text(99).unwrap().ends_with("- and 49 more files]"));
     }
 }

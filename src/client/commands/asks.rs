@@ -65,5 +65,7 @@ pub(super) fn judged(subject: &Subject) -> Vec<String> {
         let notes = change.notes.iter();
         lines.extend(notes.map(|note| format!("  note: {}", visible::line(note))));
     }
+    let beyond_undo = subject.command().and_then(words::beyond_undo);
+    lines.extend(beyond_undo.map(|text| format!("  note: {text}")));
     lines
 }

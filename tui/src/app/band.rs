@@ -581,11 +581,15 @@ impl App {
 
     /// Says what was taken back; what was left is named.
     pub(super) fn undone(&mut self, files: &[UndoneFile], notes: &[String]) {
-        let left = files
-            .iter()
-            .filter(|file| file.outcome == UndoOutcome::Conflict);
+        let is_left = |file: &&UndoneFile| file.outcome == UndoOutcome::Conflict;
+        let left: Vec<&UndoneFile> = files.iter().filter(is_left).collect();
+        let named = left.iter().take(words::MAX_FILES_NAMED).copied();
+        let named = named.map(words::undone);
         let notes = notes.iter().map(|note| words::not_undone(note));
-        let left: Vec<String> = left.map(words::undone).chain(notes).collect();
+        let left: Vec<String> = named
+            .chain(words::more_files(left.len()))
+            .chain(notes)
+            .collect();
         match left.as_slice() {
             [] => self.say(format!("{} taken back", count(files.len()))),
             left => self.complain(one_line(&left.join(", "))),

@@ -79,6 +79,24 @@ fn a_command_is_shown_with_what_it_may_reach_and_why() {
     }
 }
 
+/// Spec: [UNDO-788]
+#[test]
+fn an_approval_says_what_no_undo_takes_back() {
+    let job = "undo does not cover: files that a job changes";
+    let network = "undo does not cover: the network";
+    let full = "undo does not cover: files outside of the conversation's folder, the network";
+    for (more, expected) in [
+        (json!({}), None),
+        (json!({"background": true}), Some(job)),
+        (json!({"network": true}), Some(network)),
+        (json!({"access": "full"}), Some(full)),
+    ] {
+        let rows = rows(&asked("ls", &more));
+        let found = rows.iter().find(|row| row.starts_with("undo"));
+        assert_eq!(found.map(String::as_str), expected);
+    }
+}
+
 /// Spec: [TUI-105]
 #[test]
 fn a_long_name_of_a_folder_hides_nothing_of_what_is_asked() {

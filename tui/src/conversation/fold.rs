@@ -222,7 +222,7 @@ impl Fold {
                 self.push(stamp, PartKind::Note { text, is_error }, made);
             }
             Event::FilesChanged { changes, note, .. } => {
-                for change in changes {
+                for change in changes.iter().take(words::MAX_FILES_NAMED) {
                     let title = words::changed(change);
                     let made = sum(&("changed", &title, &change.diff));
                     let kind = PartKind::Change {
@@ -232,8 +232,8 @@ impl Fold {
                     };
                     self.push(stamp, kind, made);
                 }
-                if let Some(note) = note {
-                    let text = words::changed_besides(note);
+                let note = note.as_deref().map(words::changed_besides);
+                for text in words::more_files(changes.len()).into_iter().chain(note) {
                     let made = sum(&("besides", &text));
                     let is_error = false;
                     self.push(stamp, PartKind::Note { text, is_error }, made);

@@ -132,8 +132,11 @@ impl Machine {
             News::Answered { .. } => self.answered(),
             News::Undone { files, notes, .. } => {
                 self.answered();
-                for file in &files {
+                for file in files.iter().take(words::MAX_FILES_NAMED) {
                     self.status(&one_line(&words::undone(file)));
+                }
+                if let Some(more) = words::more_files(files.len()) {
+                    self.status(&more);
                 }
                 for note in &notes {
                     self.status(&one_line(&words::not_undone(note)));

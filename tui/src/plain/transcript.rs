@@ -197,7 +197,8 @@ impl Transcript {
             }
             Event::ApprovalAsked { approval, .. } => Some(self.asked(approval)),
             Event::FilesChanged { changes, note, .. } => {
-                let each = changes.iter().map(|change| {
+                let named = changes.iter().take(words::MAX_FILES_NAMED);
+                let each = named.map(|change| {
                     let mut lines = one_line(&words::changed(change));
                     for line in change.diff.split_terminator('\n') {
                         lines += "\n";
@@ -208,7 +209,8 @@ impl Transcript {
                 let note = note
                     .iter()
                     .map(|note| one_line(&words::changed_besides(note)));
-                Some(each.chain(note).collect::<Vec<_>>().join("\n"))
+                let more = words::more_files(changes.len());
+                Some(each.chain(more).chain(note).collect::<Vec<_>>().join("\n"))
             }
             // The change is shown when it is recorded.
             Event::EffectBegan { .. }

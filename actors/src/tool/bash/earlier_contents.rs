@@ -11,7 +11,7 @@ use super::copies::{CopiedFile, FileCopies};
 use super::git_contents::GitReader;
 use super::git_index::IndexStat;
 use super::ignore_rules::IgnoreRules;
-use super::indexed_contents::{HeldIndex, IndexedContents, TrackedState};
+use super::indexed_contents::{HeldIndex, IndexedContents, TrackedFiles, TrackedState};
 use super::listing::FolderListing;
 use super::own_repository::OwnRepository;
 use super::stamp::FileStamp;
@@ -36,6 +36,8 @@ pub(super) struct ContentSources<'s> {
 pub(super) struct EarlierContents {
     copies: HashMap<PathBuf, (FileStamp, CopiedFile)>,
     index: Option<HeldIndex>,
+    tracked: TrackedFiles,
+    rules: Option<IgnoreRules>,
 }
 
 /// The closed places, and which folders are in them.
@@ -141,7 +143,18 @@ impl EarlierContents {
         Self {
             copies: copies.copies(wanted),
             index,
+            tracked,
+            rules,
         }
+    }
+
+    /// True if git ignores a file, by the rules from before the command, and there is no copy of it.
+    pub(super) fn ignores(&mut self, listing: &FolderListing, path: &Path) -> bool {
+        let position = listing.files.position(path);
+        let is_tracked = position.is_some_and(|at| self.tracked.state(at).is_some());
+        let is_known = is_tracked || self.has_copy(path);
+        let mut rules = self.rules.as_mut().filter(|_| !is_known);
+        rules.as_mut().is_some_and(|rules| rules.ignores(path))
     }
 
     /// True if there is a copy of a file.

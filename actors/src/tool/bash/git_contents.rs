@@ -66,6 +66,7 @@ const ENVIRONMENT: &[(&str, &str)] = &[
 ];
 
 /// Starts git in the folder of a conversation.
+#[derive(Clone, Copy)]
 pub(super) struct GitReader<'r> {
     pub(super) launcher: &'r dyn Launcher,
     pub(super) workspace: &'r Path,

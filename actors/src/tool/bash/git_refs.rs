@@ -18,6 +18,7 @@ const DEPTH: usize = 8;
 const CANDIDATES: &str = "harness";
 const HEAD: &str = "HEAD";
 const REFS: &str = "refs";
+const PACKED: &str = "packed-refs";
 
 /// The objects that the refs of a repository name.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -34,7 +35,7 @@ impl GitRefs {
     /// Reads the refs of a repository, with the HEAD of a git folder, which is another one in a linked worktree.
     /// Leaves out refs that it cannot read. Blocks.
     pub(super) fn read(git: &HeldFolder, common: &HeldFolder) -> Self {
-        let packed = common.read(OsStr::new("packed-refs"), MAX_PACKED);
+        let packed = common.read(OsStr::new(PACKED), MAX_PACKED);
         let packed = packed.ok().flatten().map(|(text, _)| text);
         let packed = packed.unwrap_or_default();
         let packed = String::from_utf8_lossy(&packed);
@@ -82,20 +83,46 @@ fn add_loose(folder: &HeldFolder, name: &OsStr, depth: usize, tips: &mut BTreeSe
 
 /// The commit of HEAD, which names it or a branch.
 fn head(git: &HeldFolder, common: &HeldFolder, packed: &str) -> Option<String> {
+    match head_target(git)? {
+        HeadTarget::Commit(commit) => Some(commit),
+        HeadTarget::Branch(branch) => commit_of(&branch, common, packed),
+    }
+}
+
+/// The ref or commit that HEAD names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum HeadTarget {
+    Commit(String),
+    /// A ref by its whole name, which there may not be yet.
+    Branch(String),
+}
+
+/// The ref or commit that the HEAD of a git folder names. Blocks.
+pub(super) fn head_target(git: &HeldFolder) -> Option<HeadTarget> {
     let (text, _) = git.read(OsStr::new(HEAD), MAX_REF).ok()??;
     let text = String::from_utf8(text).ok()?;
-    let Some(branch) = text.trim().strip_prefix("ref:") else {
-        return object_name(&text);
-    };
-    let branch = branch.trim();
-    let loose = match common.place(Path::new(branch)) {
+    match text.trim().strip_prefix("ref:") {
+        Some(branch) => Some(HeadTarget::Branch(branch.trim().to_owned())),
+        None => object_name(&text).map(HeadTarget::Commit),
+    }
+}
+
+/// The commit of a ref, by its whole name. Blocks.
+pub(super) fn commit_of_ref(name: &str, common: &HeldFolder) -> Option<String> {
+    let packed = common.read(OsStr::new(PACKED), MAX_PACKED).ok().flatten();
+    let packed = packed.map(|(text, _)| text).unwrap_or_default();
+    commit_of(name, common, &String::from_utf8_lossy(&packed))
+}
+
+fn commit_of(name: &str, common: &HeldFolder, packed: &str) -> Option<String> {
+    let loose = match common.place(Path::new(name)) {
         Ok(HeldPlace::Entry(folder, name)) => object_in(&folder, &name),
         Ok(HeldPlace::Absent | HeldPlace::Blocked(..)) | Err(_) => None,
     };
     loose.or_else(|| {
         let mut lines = packed.lines().filter_map(|line| line.split_once(' '));
-        let (name, _) = lines.find(|(_, of)| *of == branch)?;
-        object_name(name)
+        let (object, _) = lines.find(|(_, of)| *of == name)?;
+        object_name(object)
     })
 }
 

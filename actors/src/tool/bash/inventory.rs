@@ -13,6 +13,7 @@ use tokio::time::Instant;
 use super::content_places::ContentPlaces;
 use super::earlier_contents::{ContentSources, EarlierContents, MAX_FILE};
 use super::git_contents::GitReader;
+use super::git_head::GitHead;
 use super::git_index::IndexStat;
 use super::listing::{FolderListing, FolderStamp};
 use super::stamp::{FileStamp, RESOLUTION};
@@ -21,8 +22,12 @@ use crate::clock::Clock;
 use crate::tool::change::{Diff, diff, place_of, read_bytes, umask};
 use crate::tool::{ToolContext, closed};
 
-/// How many files are named.
-const MAX_NAMED: usize = 256;
+/// Maximum number of files that are named, besides those that git ignores.
+const MAX_NAMED: usize = 2048;
+/// Maximum number of files that git ignores and that are named: builds change many, and undo takes none back.
+const MAX_IGNORED: usize = 256;
+/// Maximum number of folders of outputs that are named as made, and as removed.
+const MAX_OUTPUTS: usize = 3;
 /// How much of the diffs of all files is shown, in bytes.
 const MAX_DIFFS: usize = 64 * 1024;
 /// Time after which no more diffs are made, all together.
@@ -47,6 +52,8 @@ pub(super) struct Inventory {
     after: OnceCell<FolderAfter>,
     /// The time at which the look began.
     begun: SystemTime,
+    /// HEAD of the folder's repository.
+    head: Option<GitHead>,
 }
 
 /// The state of a folder after a command.
@@ -75,11 +82,13 @@ impl Inventory {
             earlier: EarlierContents::default(),
             places: OnceCell::new(),
             after: OnceCell::new(),
+            head: None,
         }
     }
 
-    /// Holds the contents of its files. Blocks.
+    /// Holds the contents of its files, and what HEAD of the repository is. Blocks.
     pub(super) fn hold_contents(&mut self, sources: &ContentSources<'_>) {
+        self.head = sources.repository.and_then(GitHead::read);
         self.earlier = EarlierContents::hold(&self.workspace, &self.found, sources);
     }
 
@@ -126,52 +135,78 @@ impl Inventory {
             // The mark of its folder is gone.
             let was_passed = |path: &Path| self.found.is_in_marked(path);
             changed.retain(|(path, action)| *action != ChangeAction::Made || !was_passed(path));
-            // A file that is left out must not be the other name of one that is named as made.
-            changed.sort_by_key(|(path, action)| (*action == ChangeAction::Made, path.clone()));
         } else {
             changed = self.earlier.changed(&mut self.found, &mut now);
         }
         let moved = now.moved_from(&self.found, &changed);
-        let unknown = self.unknown(&changed, &moved, context);
-        let indexed = self.earlier.indexed(&unknown, git);
+        let (ignored, others): (Vec<_>, Vec<_>) = changed
+            .into_iter()
+            .partition(|(path, _)| self.earlier.ignores(&self.found, path));
         let mut naming = Naming {
             inventory: &self,
             now: &now,
-            lost_sizes: self.lost_sizes(&changed, &now, &moved, &indexed),
-            moved,
-            indexed,
+            git,
             context,
+            moved_names: moved.values().cloned().collect(),
+            moved,
+            indexed: HashMap::new(),
+            lost_sizes: HashSet::new(),
+            lost_names: HashSet::new(),
+            changes: Vec::new(),
+            left_out: 0,
             diffs: MAX_DIFFS,
             diffs_until: Instant::now() + DIFF_PATIENCE,
             read: MAX_READ,
         };
-        let mut changes = Vec::new();
-        let mut left_out = 0_usize;
-        for (path, action) in changed {
-            if changes.len() == MAX_NAMED {
-                left_out += 1;
-            } else if let Some(change) = naming.name(&path, action) {
-                changes.push(change);
-            }
+        naming.name_up_to(MAX_NAMED, others);
+        naming.name_up_to(MAX_IGNORED, ignored);
+        naming.mark_possible_copies();
+        if is_whole && naming.left_out == 0 {
+            naming.name_folders();
         }
-        if is_whole && left_out == 0 {
-            let folders = naming.name_folders(&changes);
-            left_out = folders.len().saturating_sub(MAX_NAMED - changes.len());
-            changes.extend(folders.into_iter().take(MAX_NAMED - changes.len()));
-        }
+        let left_out = naming.left_out;
+        let mut changes: Vec<FileChange> = naming.changes.into_iter().map(|it| it.1).collect();
         changes.sort_by(|one, other| one.path.cmp(&other.path));
-        let note = if !is_whole {
+        let not_named = if !is_whole {
             Some("the folder has too many files to tell all that the command changed".to_owned())
         } else if left_out > 0 {
             Some(format!("the command changed {left_out} more files"))
         } else {
             None
         };
-        Found { changes, note }
+        let outputs = is_whole.then(|| self.outputs_note(&now)).flatten();
+        let moved_head = self.head.as_ref().and_then(GitHead::note);
+        let notes = [not_named, outputs, moved_head];
+        let notes: Vec<String> = notes.into_iter().flatten().collect();
+        Found {
+            changes,
+            note: (!notes.is_empty()).then(|| notes.join("; ")),
+        }
     }
 }
 
 impl Inventory {
+    /// The note about folders of outputs that the command made or removed: undo leaves them.
+    fn outputs_note(&self, now: &FolderListing) -> Option<String> {
+        let made = now.outputs_missing_in(&self.found);
+        let removed = self.found.outputs_missing_in(now);
+        let changes = [("made", made), ("removed", removed)];
+        let changes = changes.iter().filter(|(_, folders)| !folders.is_empty());
+        let changes: Vec<String> = changes
+            .map(|(verb, folders)| {
+                let named = folders.iter().take(MAX_OUTPUTS);
+                let named = named.map(|path| path.strip_prefix(&self.workspace).unwrap_or(path));
+                let mut named: Vec<String> = named.map(|path| path.display().to_string()).collect();
+                let more = folders.len() - named.len();
+                if more > 0 {
+                    named.push(format!("{more} more such folders"));
+                }
+                format!("{verb} {}", named.join(", "))
+            })
+            .collect();
+        (!changes.is_empty()).then(|| format!("the command {}", changes.join(" and ")))
+    }
+
     /// Looks at the folder after the command. Blocks.
     fn look_again(&self) -> FolderAfter {
         let listing = FolderListing::look(&self.workspace, Some(&self.found));
@@ -180,61 +215,30 @@ impl Inventory {
             listing,
         }
     }
-
-    /// The first files that were changed or removed and whose content from before is neither held nor at another name,
-    /// with the numbers that they had.
-    fn unknown(
-        &self,
-        changed: &[(PathBuf, ChangeAction)],
-        moved: &HashMap<PathBuf, PathBuf>,
-        context: &ToolContext,
-    ) -> Vec<(PathBuf, IndexStat)> {
-        let stat = |(path, _): &(PathBuf, ChangeAction)| {
-            let was = self.found.files.get(path)?;
-            let is_known = self.earlier.has_copy(path) || moved.contains_key(path);
-            let is_wanted = was.is_regular() && was.content.size <= MAX_FILE && !is_known;
-            let is_open = closed::check_path(path, &context.closed).is_ok();
-            (is_wanted && is_open).then(|| (path.clone(), was.in_index()))
-        };
-        changed.iter().filter_map(stat).take(MAX_NAMED).collect()
-    }
-
-    /// The sizes of files that were changed and whose content from before is not known.
-    fn lost_sizes(
-        &self,
-        changed: &[(PathBuf, ChangeAction)],
-        now: &FolderListing,
-        moved: &HashMap<PathBuf, PathBuf>,
-        indexed: &HashMap<PathBuf, Vec<u8>>,
-    ) -> HashSet<u64> {
-        let is_changed = |(_, action): &&(PathBuf, ChangeAction)| *action == ChangeAction::Changed;
-        let lost_size = |(path, _): &(PathBuf, ChangeAction)| {
-            let was = self.found.files.get(path)?;
-            let is_known = self.earlier.has_copy(path)
-                || moved.contains_key(path)
-                || indexed.contains_key(path);
-            let is_same = now.files.get(path).map(|now| now.content) == Some(was.content);
-            (was.is_regular() && !is_known && !is_same).then_some(was.content.size)
-        };
-        let changed = changed.iter().filter(is_changed);
-        changed
-            .filter_map(lost_size)
-            .filter(|size| *size > 0)
-            .collect()
-    }
 }
+
+/// A change that is named, with the bytes of its path.
+type NamedChange = (PathBuf, FileChange);
 
 /// Makes what is told of the files.
 struct Naming<'a> {
     inventory: &'a Inventory,
     now: &'a FolderListing,
-    /// The sizes of files whose content from before is lost, unless a file that was made is a copy of it.
-    lost_sizes: HashSet<u64>,
+    git: GitReader<'a>,
+    context: &'a ToolContext,
     /// The new names of files that are no longer what is at their paths.
     moved: HashMap<PathBuf, PathBuf>,
-    /// The contents that git has of files from before.
+    /// Those names, also of files that are left out.
+    moved_names: HashSet<PathBuf>,
+    /// The contents that git has of the files that are named next.
     indexed: HashMap<PathBuf, Vec<u8>>,
-    context: &'a ToolContext,
+    /// The sizes of files whose content from before is lost, unless a file that was made is a copy of it.
+    lost_sizes: HashSet<u64>,
+    /// The new names of files that are left out.
+    lost_names: HashSet<PathBuf>,
+    changes: Vec<NamedChange>,
+    /// Number of files that are not named.
+    left_out: usize,
     /// How much of diffs may still be shown.
     diffs: usize,
     /// The time up to which diffs are made.
@@ -244,14 +248,106 @@ struct Naming<'a> {
 }
 
 impl Naming<'_> {
-    /// The change of a file; nothing if it has the bytes and the mode that it had.
-    fn name(&mut self, path: &Path, action: ChangeAction) -> Option<FileChange> {
+    /// Names files up to that number: what was made is named last. Blocks.
+    fn name_up_to(&mut self, most: usize, mut files: Vec<(PathBuf, ChangeAction)>) {
+        files.sort_by_cached_key(|(path, action)| (*action == ChangeAction::Made, path.clone()));
+        let end = self.changes.len() + most;
+        for files in files.chunks(MAX_NAMED) {
+            if self.changes.len() < end {
+                let unknown = self.unknown(files);
+                self.indexed = self.inventory.earlier.indexed(&unknown, self.git);
+            }
+            let mut contents = Vec::new();
+            for (path, action) in files {
+                if self.changes.len() == end {
+                    self.leave_out(path, *action);
+                } else if let Some((change, before)) = self.name(path, *action) {
+                    let hash = change.before.clone();
+                    let kept = hash
+                        .zip(before)
+                        .map(|content| (self.changes.len(), content));
+                    contents.extend(kept);
+                    self.changes.push((path.clone(), change));
+                }
+            }
+            self.keep(contents);
+        }
+    }
+
+    /// Those files that were changed or removed and whose content from before is neither held nor at another name, with
+    /// the numbers that they had.
+    fn unknown(&self, files: &[(PathBuf, ChangeAction)]) -> Vec<(PathBuf, IndexStat)> {
+        let Inventory { found, earlier, .. } = self.inventory;
+        let stat = |(path, _): &(PathBuf, ChangeAction)| {
+            let was = found.files.get(path)?;
+            let is_known = earlier.has_copy(path) || self.moved.contains_key(path);
+            let is_wanted = was.is_regular() && was.content.size <= MAX_FILE && !is_known;
+            let is_open = closed::check_path(path, &self.context.closed).is_ok();
+            (is_wanted && is_open).then(|| (path.clone(), was.in_index()))
+        };
+        files.iter().filter_map(stat).collect()
+    }
+
+    /// Counts a file that is not named, whose content from before undo cannot put back.
+    fn leave_out(&mut self, path: &Path, action: ChangeAction) {
+        self.left_out += 1;
+        if action != ChangeAction::Made {
+            self.lose(path);
+            self.lost_names.extend(self.moved.remove(path));
+        }
+    }
+
+    /// Notes that the content which a file had is not known, unless the file has it still.
+    fn lose(&mut self, path: &Path) {
+        let was = self.inventory.found.files.get(path);
+        let is = self.now.files.get(path).map(|is| is.content);
+        let lost = was.filter(|was| was.is_regular() && is != Some(was.content));
+        let size = lost.map_or(0, |was| was.content.size);
+        if size > 0 {
+            self.lost_sizes.insert(size);
+        }
+    }
+
+    /// Keeps contents from before, each of the change with that number. Blocks.
+    fn keep(&mut self, contents: Vec<(usize, (String, Vec<u8>))>) {
+        let Some(store) = &self.context.before else {
+            return;
+        };
+        let (numbers, contents): (Vec<_>, Vec<_>) = contents.into_iter().unzip();
+        for (number, kept) in numbers.into_iter().zip(store.put_all(&contents)) {
+            let Err(error) = kept else { continue };
+            let (path, change) = &mut self.changes[number];
+            let shown = path.display();
+            log::warn!("the content of {shown} before a command is not kept: {error}");
+            change.before = None;
+            let path = path.clone();
+            self.lose(&path);
+        }
+    }
+
+    /// Marks those changes of files that may be the only copies of others, which undo therefore leaves.
+    fn mark_possible_copies(&mut self) {
+        let names: HashSet<&PathBuf> = self.moved.values().collect();
+        for (path, change) in &mut self.changes {
+            let is = self.now.files.get(path).filter(|is| is.is_regular());
+            let is_lost_size = is.is_some_and(|is| self.lost_sizes.contains(&is.content.size));
+            let is_made = change.action == ChangeAction::Made;
+            let is_copy = is_made && is_lost_size && !names.contains(path);
+            if is_copy || self.lost_names.contains(path) {
+                change.after = None;
+                change.notes.insert(0, MAYBE_COPY.to_owned());
+            }
+        }
+    }
+
+    /// The change of a file, and its content from before; nothing if it has the bytes and the mode that it had.
+    fn name(&mut self, path: &Path, action: ChangeAction) -> Option<(FileChange, Option<Vec<u8>>)> {
         let (was, is) = (
             self.inventory.found.files.get(path),
             self.now.files.get(path),
         );
-        let before = was.and_then(|was| self.content_before(path, was));
-        let before = before.as_deref();
+        let content = was.and_then(|was| self.content_before(path, was));
+        let before = content.as_deref();
         let after = is.and_then(|is| match is.is_link() {
             true => self.now.target(path),
             false => self.read(path),
@@ -264,21 +360,18 @@ impl Naming<'_> {
         if before.is_some() && before == after.as_deref() && same_mode {
             return None;
         }
-        let is_copy = action == ChangeAction::Made
-            && is.is_some_and(|is| self.lost_sizes.contains(&is.content.size))
-            && !self.moved.values().any(|name| name == path);
+        if action == ChangeAction::Changed && before.is_none() {
+            self.lose(path);
+        }
         let is_foreign = action != ChangeAction::Removed && self.is_from_elsewhere(path);
         let diff = self.diff(action, before, after.as_deref());
-        let kept = before.and_then(|bytes| self.keep(path, bytes));
+        let is_kept = self.context.before.is_some();
         let gone = was.filter(|was| was.is_regular() && !is.is_some_and(FileStamp::is_regular));
         let (kind_was, kind) = (was.map(FileStamp::kind), is.map(FileStamp::kind));
-        Some(FileChange {
-            before: kept,
+        let change = FileChange {
+            before: before.filter(|_| is_kept).map(sha256),
             // Without it, undo leaves the file.
-            after: after
-                .as_deref()
-                .filter(|_| !is_copy && !is_foreign)
-                .map(sha256),
+            after: after.as_deref().filter(|_| !is_foreign).map(sha256),
             kind: kind.or(kind_was).unwrap_or_default(),
             kind_before: kind_was.filter(|was| kind.is_some_and(|kind| kind != *was)),
             mode: modes
@@ -289,13 +382,13 @@ impl Naming<'_> {
             removed: diff.removed,
             diff: diff.text,
             diff_cut: diff.is_cut,
-            notes: [(is_copy, MAYBE_COPY), (is_foreign, FROM_ELSEWHERE)]
+            notes: is_foreign
+                .then(|| FROM_ELSEWHERE.to_owned())
                 .into_iter()
-                .filter(|(is_so, _)| *is_so)
-                .map(|(_, note)| note.to_owned())
                 .collect(),
             ..self.unnamed(path, action)
-        })
+        };
+        Some((change, content))
     }
 
     /// A change without its properties.
@@ -331,11 +424,18 @@ impl Naming<'_> {
         known.or_else(|| self.indexed.remove(path))
     }
 
-    /// The changes of folders that the changes of files do not tell.
-    fn name_folders(&self, named: &[FileChange]) -> Vec<FileChange> {
+    /// Names the changes of folders that those of files do not tell.
+    fn name_folders(&mut self) {
+        let changes = self.folder_changes();
+        let room = (MAX_NAMED + MAX_IGNORED).saturating_sub(self.changes.len());
+        self.left_out += changes.len().saturating_sub(room);
+        self.changes.extend(changes.into_iter().take(room));
+    }
+
+    fn folder_changes(&self) -> Vec<NamedChange> {
+        let named = self.changes.iter();
         let told: HashSet<&str> = named
-            .iter()
-            .flat_map(|it| &it.folders)
+            .flat_map(|(_, change)| &change.folders)
             .map(|it| &**it)
             .collect();
         let is_told = |path: &Path| path.to_str().is_some_and(|path| told.contains(path));
@@ -360,12 +460,13 @@ impl Naming<'_> {
         }
         let change =
             |(path, action, was, is): (&PathBuf, _, Option<&FolderStamp>, Option<&FolderStamp>)| {
-                FileChange {
+                let change = FileChange {
                     kind: PathKind::Folder,
                     mode: was.map(|was| was.mode),
                     mode_after: is.map(|is| is.mode),
                     ..self.unnamed(path, action)
-                }
+                };
+                (path.clone(), change)
             };
         changes.into_iter().map(change).collect()
     }
@@ -379,7 +480,7 @@ impl Naming<'_> {
         );
         let inode = |stamp: &FileStamp| (stamp.content.device, stamp.content.inode);
         let is_same = was.map(inode) == is.map(inode);
-        if is_same || self.moved.values().any(|name| name == path) {
+        if is_same || self.moved_names.contains(path) {
             return false;
         }
         let Ok(found) = fs::symlink_metadata(path) else {
@@ -404,18 +505,6 @@ impl Naming<'_> {
         // It may have been written meanwhile.
         let now = fs::symlink_metadata(&name).ok()?;
         (self.now.files.get(&name) == Some(&FileStamp::of(&now))).then_some(bytes)
-    }
-
-    fn keep(&self, path: &Path, bytes: &[u8]) -> Option<String> {
-        let hash = sha256(bytes);
-        match self.context.before.as_ref()?.put(&hash, bytes) {
-            Ok(()) => Some(hash),
-            Err(error) => {
-                let path = path.display();
-                log::warn!("the content of {path} before a command is not kept: {error}");
-                None
-            }
-        }
     }
 
     /// The difference, of what is known on both sides and is text.

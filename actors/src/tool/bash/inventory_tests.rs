@@ -266,7 +266,7 @@ fn more_files_than_are_named_are_counted_and_a_closed_one_is_not_read() {
     let found = home.changed(&[], || {
         home.put("closed", "secret");
         for number in 0..MAX_NAMED + 2 {
-            home.put(&format!("many/{number:03}"), "line\n");
+            home.put(&format!("many/{number:04}"), "line\n");
         }
     });
     assert_eq!(found.changes.len(), MAX_NAMED);
@@ -502,6 +502,115 @@ fn own_changes_and_untracked_files_go_back_and_ignored_ones_stay() {
     assert!(conflicts[0].path.ends_with("/ignored.o"));
     fs::write(home.at("ignored.o"), "mine\n").unwrap();
     assert_eq!(home.state(), before);
+}
+
+/// Spec: [BASH-18] [UNDO-778] [UNDO-785]
+#[test]
+fn of_many_files_those_go_back_that_are_others_and_ignored_ones_take_no_room() {
+    const CHANGED: usize = 300;
+    let home = Home::new();
+    home.git(&["init", "-q"]);
+    home.put(".gitignore", "*.o\n");
+    for number in 0..CHANGED {
+        home.put(&format!("src/{number:04}"), "one\n");
+        home.put(&format!("same/{number:04}"), "one\n");
+    }
+    // The index would be as old as the files.
+    let is_settled = || {
+        let found = fs::symlink_metadata(home.at("same/0299")).unwrap();
+        FileStamp::of(&found).is_settled_at(Clock::system().now())
+    };
+    while !is_settled() {
+        std::thread::yield_now();
+    }
+    home.git(&["add", "."]);
+    let before = home.state();
+    let inventory = home.inventory(&[]);
+    for number in 0..CHANGED {
+        home.put(&format!("src/{number:04}"), "two\n");
+        home.put(&format!("same/{number:04}"), "one\n");
+        home.put(&format!("ignored/{number:04}.o"), "made\n");
+    }
+    let found = home.compare(inventory);
+    assert_eq!(found.changes.len(), CHANGED + MAX_IGNORED);
+    let note = "the command changed 44 more files";
+    assert_eq!(found.note.as_deref(), Some(note));
+    let undone = home.undo().take_back(&found.changes, false);
+    assert!(
+        undone.iter().all(|file| file.reason.is_none()),
+        "{undone:?}"
+    );
+    fs::remove_dir_all(home.at("ignored")).unwrap();
+    assert_eq!(home.state(), before);
+}
+
+/// Spec: [UNDO-640]
+#[test]
+fn what_has_the_content_of_a_file_that_is_not_named_stays() {
+    let home = Home::new();
+    home.git(&["init", "-q"]);
+    home.put(".gitignore", "*.o\n");
+    home.put("existing", "mine\n");
+    let names: Vec<String> = (0..=MAX_IGNORED + 1)
+        .map(|number| format!("{number:04}.o"))
+        .collect();
+    for name in &names {
+        home.put(name, "one\n");
+    }
+    let (copied, moved) = (&names[MAX_IGNORED], &names[MAX_IGNORED + 1]);
+    home.put(copied, "the copied one\n");
+    home.put(moved, "the moved one\n");
+    let undone = home.taken_back(|| {
+        fs::copy(home.at(copied), home.at("copy")).unwrap();
+        fs::rename(home.at(moved), home.at("existing")).unwrap();
+        for name in &names {
+            home.put(name, "other\n");
+        }
+        home.put("made", "made\n");
+    });
+    let content = |name: &str| fs::read_to_string(home.at(name)).ok();
+    assert_eq!(content("copy").as_deref(), Some("the copied one\n"));
+    assert_eq!(content("existing").as_deref(), Some("the moved one\n"));
+    assert_eq!(content("made"), None, "{undone:?}");
+}
+
+/// Spec: [BASH-18] [UNDO-787]
+#[test]
+fn folders_of_packages_and_caches_and_a_moved_head_are_told() {
+    let home = Home::new();
+    home.git(&["init", "-q", "-b", "main"]);
+    home.put("target/CACHEDIR.TAG", "");
+    for name in [
+        "node_modules/a/x.js",
+        "web/node_modules/b/y.js",
+        "app/node_modules/z.js",
+    ] {
+        home.put(name, "");
+    }
+    let found = home.changed(&[], || {
+        fs::remove_dir_all(home.at("target")).unwrap();
+        fs::remove_dir_all(home.at("web")).unwrap();
+        // It is there still.
+        fs::remove_dir_all(home.at("app/node_modules/z.js")).unwrap_err();
+        fs::remove_file(home.at("node_modules/a/x.js")).unwrap();
+        for number in 0..5 {
+            home.put(&format!("{number}/node_modules/x.js"), "");
+        }
+    });
+    let note = "the command made 0/node_modules, 1/node_modules, 2/node_modules, 2 more such folders \
+                and removed web/node_modules, target";
+    assert_eq!(found.note.as_deref(), Some(note));
+    let found = home.changed(&[], || {
+        let user = ["-c", "user.name=x", "-c", "user.email=x@localhost"];
+        let commit = ["commit", "-q", "--allow-empty", "-m", "one"];
+        home.git(&[&user[..], &commit].concat());
+    });
+    let note = found.note.unwrap();
+    assert!(
+        note.starts_with("the command moved HEAD from main (no commit) to main ("),
+        "{note}"
+    );
+    assert_eq!(found.changes, []);
 }
 
 /// Spec: [UNDO-781]

@@ -26,8 +26,10 @@ const PATIENCE: Duration = Duration::from_millis(500);
 const MAX_WORKERS: usize = 4;
 /// The name of a repository's own folder, or of the file that leads to it.
 const GIT: &str = ".git";
+/// The folder of packages of npm.
+const PACKAGES: &str = "node_modules";
 /// Folders that are passed over: what is in them is made by programs, and made again.
-const PASSED_OVER: &[&str] = &[GIT, "node_modules", "__pycache__"];
+const PASSED_OVER: &[&str] = &[GIT, PACKAGES, "__pycache__"];
 /// Files that mark such a folder.
 ///
 /// Source: bford.info/cachedir for the first; PEP 405 for the second.
@@ -52,6 +54,8 @@ pub(super) struct FolderListing {
     repositories: BTreeSet<PathBuf>,
     /// The folders that are passed over because of a mark.
     pub(super) marked: BTreeSet<PathBuf>,
+    /// The folders of packages, which are passed over as well.
+    packages: BTreeSet<PathBuf>,
     /// True if nothing is missing.
     pub(super) is_whole: bool,
 }
@@ -84,6 +88,17 @@ struct WalkedPart {
     folders: Vec<(PathBuf, FolderStamp)>,
     repositories: Vec<PathBuf>,
     marked: Vec<PathBuf>,
+    packages: Vec<PathBuf>,
+}
+
+/// A thread that is counted as busy until it is dropped, also by a panic: the others wait for it.
+struct BusyThread<'w>(&'w FolderWalk<'w>);
+
+impl Drop for BusyThread<'_> {
+    fn drop(&mut self) {
+        self.0.lock().busy -= 1;
+        self.0.more.notify_all();
+    }
 }
 
 impl FolderWalk<'_> {
@@ -105,21 +120,26 @@ impl FolderWalk<'_> {
             };
             queue.busy += 1;
             drop(queue);
-            let known = part.folders.len();
-            let entries = self.look_at(current, &mut part);
+            self.look_in_turn(current, &mut part, is_first);
             queue = self.lock();
-            queue.busy -= 1;
-            queue.entries += entries;
-            let is_late = is_first && Instant::now() > self.until;
-            if queue.entries > MAX_ENTRIES || is_late {
-                queue.is_whole = false;
-                queue.folders.clear();
-            }
-            if queue.is_whole {
-                let found = part.folders[known..].iter().map(|(path, _)| path.clone());
-                queue.folders.extend(found);
-                self.more.notify_all();
-            }
+        }
+    }
+
+    /// Looks at one folder, and adds those in it to the queue.
+    fn look_in_turn(&self, current: PathBuf, part: &mut WalkedPart, is_first: bool) {
+        let _busy = BusyThread(self);
+        let known = part.folders.len();
+        let entries = self.look_at(current, part);
+        let mut queue = self.lock();
+        queue.entries += entries;
+        let is_late = is_first && Instant::now() > self.until;
+        if queue.entries > MAX_ENTRIES || is_late {
+            queue.is_whole = false;
+            queue.folders.clear();
+        }
+        if queue.is_whole {
+            let found = part.folders[known..].iter().map(|(path, _)| path.clone());
+            queue.folders.extend(found);
         }
     }
 
@@ -162,6 +182,8 @@ impl FolderWalk<'_> {
                     mode: found.mode() & PERMISSIONS,
                 };
                 part.folders.push((entry.path(), folder));
+            } else if name == PACKAGES {
+                part.packages.push(entry.path());
             }
         }
         part.files.push(StampedFolder::new(current, files));
@@ -219,6 +241,7 @@ impl FolderListing {
             listing.folders.extend(part.folders);
             listing.repositories.extend(part.repositories);
             listing.marked.extend(part.marked);
+            listing.packages.extend(part.packages);
         }
         listing
     }
@@ -231,6 +254,16 @@ impl FolderListing {
             self.links.insert(path.to_owned(), target);
         }
         self.files.insert(path, stamp);
+    }
+
+    /// The folders with packages or a mark that are not in the `other` listing.
+    pub(super) fn outputs_missing_in<'l>(&'l self, other: &Self) -> Vec<&'l Path> {
+        let outputs = self.packages.iter().chain(&self.marked);
+        let is_missing = |path: &&PathBuf| {
+            let is_there = other.packages.contains(*path) || other.folders.contains_key(*path);
+            !is_there && !other.is_in_marked(path)
+        };
+        outputs.filter(is_missing).map(PathBuf::as_path).collect()
     }
 
     /// True if a file is in a folder that is passed over because of a mark.

@@ -19,6 +19,7 @@ mod git_aside;
 mod git_config;
 mod git_contents;
 mod git_folders;
+mod git_head;
 mod git_index;
 mod git_look;
 mod git_modules;

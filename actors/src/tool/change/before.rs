@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use super::threads::for_each;
 use crate::attachment::sha256;
 use crate::clock::Clock;
 
@@ -53,7 +54,6 @@ impl BeforeStore {
             clock,
             bytes,
         } = &*self.0;
-        let mut bytes = bytes.lock().unwrap_or_else(PoisonError::into_inner);
         let path = folder.join(hash);
         if let Ok(file) = File::options().append(true).open(&path) {
             // It is the newest again.
@@ -63,21 +63,25 @@ impl BeforeStore {
             Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(error),
             Ok(()) | Err(_) => {}
         }
-        let unfinished = folder.join(format!("{hash}.unfinished"));
-        match fs::remove_file(&unfinished) {
-            Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
-            Ok(()) | Err(_) => {}
-        }
+        // Another thread may put the same one. What a killed service leaves goes when room is made.
+        let unfinished = folder.join(format!("{hash}.{:016x}.unfinished", fastrand::u64(..)));
         let mut options = OpenOptions::new();
         let mut file = options
             .write(true)
             .create_new(true)
             .mode(0o600)
             .open(&unfinished)?;
-        file.write_all(content)?;
-        file.sync_data()?;
-        fs::rename(&unfinished, &path)?;
+        let put = file.write_all(content).and_then(|()| file.sync_data());
+        let put = put.and_then(|()| fs::rename(&unfinished, &path));
+        if let Err(error) = put {
+            match fs::remove_file(&unfinished) {
+                Ok(()) => {}
+                Err(other) => log::warn!("{} stays: {other}", unfinished.display()),
+            }
+            return Err(error);
+        }
         File::open(folder)?.sync_all()?;
+        let mut bytes = bytes.lock().unwrap_or_else(PoisonError::into_inner);
         let counted = match *bytes {
             Some(bytes) => bytes + content.len() as u64,
             None => sum(&all(folder)?),
@@ -88,6 +92,11 @@ impl BeforeStore {
             counted
         });
         Ok(())
+    }
+
+    /// Keeps contents under their hashes, as [`Self::put`] does for each. Blocks.
+    pub(crate) fn put_all(&self, contents: &[(String, Vec<u8>)]) -> Vec<io::Result<()>> {
+        for_each(contents, |(hash, content)| self.put(hash, content))
     }
 
     /// A content, if it is kept and is what it was. Blocks.
@@ -109,7 +118,11 @@ fn all(folder: &Path) -> io::Result<Vec<(SystemTime, u64, PathBuf)>> {
     let mut all = Vec::new();
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
-        let found = entry.metadata()?;
+        let found = match entry.metadata() {
+            // It got its name meanwhile.
+            Err(error) if error.kind() == ErrorKind::NotFound => continue,
+            found => found?,
+        };
         all.push((found.modified()?, found.len(), entry.path()));
     }
     Ok(all)
@@ -129,9 +142,12 @@ fn make_room(folder: &Path, max: u64, newest: &Path) -> io::Result<u64> {
         if bytes <= max / 10 * 9 {
             break;
         }
-        if path != newest {
-            fs::remove_file(path)?;
-            bytes -= size;
+        if path == newest {
+            continue;
+        }
+        match fs::remove_file(path) {
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+            Ok(()) | Err(_) => bytes -= size,
         }
     }
     Ok(bytes)

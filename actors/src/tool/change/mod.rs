@@ -18,6 +18,7 @@ mod planned;
 mod replace;
 mod sweep;
 mod temporary;
+mod threads;
 mod undo;
 mod undo_folders;
 

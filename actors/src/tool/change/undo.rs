@@ -1,5 +1,6 @@
 //! Taking changes back: a file gets the content from before, if it is as the changes left it.
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 
@@ -11,6 +12,7 @@ use super::entry::{NewPathEntry, PathEntry, put_entry};
 use super::folders::{make_folders, remove_folders};
 use super::replace::{Known, read_known, read_writable, remove, replace_with_mode, set_mode};
 use super::sweep::sweep_at;
+use super::threads::for_each;
 use super::undo_folders::UndoneFolders;
 use crate::secret::Redaction;
 use crate::tool::{EffectError, closed};
@@ -32,10 +34,41 @@ const MAYBE_MOVED: &str =
 
 /// The reason why a file stays whose path has become another.
 const ELSEWHERE: &str = "the path leads elsewhere now";
+/// The line in place of a diff, or of the rest of one.
+const NOT_SHOWN: &str = "the diff is too long to be shown as a whole\n";
 /// The permissions of a file whose permissions from before are not known.
 const NEW_FILE: u32 = 0o644;
 /// The bits of a mode that are permissions.
 const PERMISSIONS: u32 = 0o7777;
+
+/// Maximum size of the diffs of a dry run, in bytes.
+const MAX_DIFFS: usize = 4 * 1024 * 1024;
+
+/// The changes of a file or link, the oldest first.
+struct ChangedPath<'c> {
+    path: &'c str,
+    changes: Vec<&'c FileChange>,
+}
+
+/// An undo that only tells what it would do.
+struct DryRun {
+    /// Number of bytes of diffs that may still be shown.
+    room: Cell<usize>,
+}
+
+/// The contents that files of an undo had before, by which it tells whether a file that goes away may be the only copy of
+/// another one.
+#[derive(Default)]
+struct PossibleCopies<'c> {
+    /// True if a content that is not known may be lost.
+    has_lost: bool,
+    /// The hashes of contents that went back.
+    restored: HashSet<&'c str>,
+    /// Those of contents that did not.
+    missed: HashSet<&'c str>,
+    /// Those of contents that go back later.
+    later: HashSet<&'c str>,
+}
 
 /// The file or link that a path has to get, or the reason why it gets none.
 type Aim = Result<Option<NewPathEntry>, String>;
@@ -43,6 +76,8 @@ type Aim = Result<Option<NewPathEntry>, String>;
 impl Undo {
     /// Takes changes back, the oldest first in the list, or tells what that would do. Blocks.
     pub(crate) fn take_back(&self, changes: &[FileChange], is_dry: bool) -> Vec<UndoneFile> {
+        let dry = is_dry.then(DryRun::default);
+        let dry = dry.as_ref();
         let in_the_way = made_paths(changes);
         if !is_dry {
             // Of an undo that was cut off.
@@ -53,70 +88,49 @@ impl Undo {
                 .for_each(sweep_at);
         }
         let mut folders = UndoneFolders::begin(changes, &self.closed, is_dry);
-        let files = changes.iter().filter(|it| it.kind != PathKind::Folder);
         let mut by_path: BTreeMap<&str, Vec<&FileChange>> = BTreeMap::new();
-        for change in files.clone() {
+        for change in changes.iter().filter(|it| it.kind != PathKind::Folder) {
             by_path.entry(&change.path).or_default().push(change);
         }
-        let mut has_lost = files.clone().any(is_lost);
-        let (was_there, was_made): (Vec<_>, Vec<_>) = by_path
-            .into_iter()
-            .partition(|(_, changes)| changes.iter().take(1).any(|it| it.before.is_some()));
-        let is_behind = |path: &str| {
-            Path::new(path)
-                .ancestors()
-                .any(|it| in_the_way.contains(it))
+        let by_path = by_path.into_iter();
+        let by_path = by_path.map(|(path, changes)| ChangedPath { path, changes });
+        let by_path: Vec<ChangedPath<'_>> = by_path.collect();
+        let mut copies = PossibleCopies::new(&by_path);
+        let (was_there, was_made): (Vec<_>, Vec<_>) =
+            by_path.into_iter().partition(ChangedPath::was_there);
+        let is_behind = |changed: &ChangedPath<'_>| {
+            let mut above = Path::new(changed.path).ancestors();
+            above.any(|it| in_the_way.contains(it))
         };
-        let (behind, was_there): (Vec<_>, Vec<_>) =
-            was_there.into_iter().partition(|(path, _)| is_behind(path));
-        let mut undone = Vec::new();
-        for (path, of_path) in was_there {
-            let now = self.look(path, &of_path);
-            let file = self.file(path, &of_path, now, false, is_dry);
-            // The content that does not go back may be that of a file that was made.
-            has_lost |= file.outcome == UndoOutcome::Conflict
-                && of_path
-                    .iter()
-                    .any(|it| it.by_command && it.action == ChangeAction::Removed);
-            undone.push(file);
+        let (behind, was_there): (Vec<_>, Vec<_>) = was_there.into_iter().partition(is_behind);
+        let mut undone = each(&was_there, dry, |changed, dry| {
+            self.file(changed, self.look(changed), false, dry)
+        });
+        for (changed, undone) in was_there.iter().zip(&undone) {
+            copies.add(changed, undone.outcome);
         }
-        for (path, of_path) in was_made {
-            // A content that goes back to another file is not lost with this one, one that should and does not is.
-            let after = of_path.last().and_then(|last| last.after.as_ref());
-            let is_before = |path: &str| {
-                let mut its = files.clone().filter(|it| it.path == path);
-                after.is_some() && its.any(|it| it.before.as_ref() == after)
-            };
-            let is_kept = undone
-                .iter()
-                .any(|file| file.outcome == UndoOutcome::Restored && is_before(&file.path))
-                || (behind.iter().any(|(path, _)| is_before(path)) && self.keeps(after));
-            let is_missed = undone.iter().any(|file| {
-                let by_command = || {
-                    files
-                        .clone()
-                        .any(|it| it.path == file.path && it.by_command)
-                };
-                file.outcome == UndoOutcome::Conflict && is_before(&file.path) && by_command()
-            });
-            let may_be_copy = (has_lost || is_missed) && !is_kept;
-            let now = self.look(path, &of_path);
-            undone.push(self.file(path, &of_path, now, may_be_copy, is_dry));
+        for changed in &behind {
+            copies.add_later(changed);
         }
+        undone.extend(each(&was_made, dry, |changed, dry| {
+            let may_be_copy = copies.may_have(changed, |hash| self.keeps(hash));
+            self.file(changed, self.look(changed), may_be_copy, dry)
+        }));
         folders.remove_made();
         let left = undone
             .iter()
             .filter(|file| file.outcome == UndoOutcome::Conflict);
         let left: HashSet<String> = left.map(|file| file.path.clone()).collect();
         let is_left = |path: &Path| path.to_str().is_some_and(|path| left.contains(path));
-        for (path, of_path) in behind {
-            let now = match Path::new(path).ancestors().any(is_left) {
+        // One may be the folder of another.
+        for changed in behind {
+            let now = match Path::new(changed.path).ancestors().any(is_left) {
                 true => Err("something else is in its place, and stays".to_owned()),
                 // What is there goes before.
                 false if is_dry => Ok(None),
-                false => self.look(path, &of_path),
+                false => self.look(&changed),
             };
-            undone.push(self.file(path, &of_path, now, false, is_dry));
+            undone.push(self.file(&changed, now, false, dry));
         }
         undone.extend(folders.end());
         undone.sort_by(|one, other| one.path.cmp(&other.path));
@@ -124,22 +138,23 @@ impl Undo {
     }
 
     /// True if the content with that hash is kept.
-    fn keeps(&self, hash: Option<&String>) -> bool {
+    fn keeps(&self, hash: &str) -> bool {
         let store = self.before.as_ref();
-        let content = store.zip(hash).and_then(|(store, hash)| store.get(hash));
-        content.is_some()
+        store.is_some_and(|store| store.get(hash).is_some())
     }
 
     /// Takes the changes of one file back. `may_be_copy` is true if the file may be the only copy of one that a command
     /// has removed.
     fn file(
         &self,
-        path: &str,
-        changes: &[&FileChange],
+        changed: &ChangedPath<'_>,
         now: Result<Option<PathEntry>, String>,
         may_be_copy: bool,
-        is_dry: bool,
+        dry: Option<&DryRun>,
     ) -> UndoneFile {
+        let ChangedPath { path, changes } = changed;
+        let path = *path;
+        let is_dry = dry.is_some();
         let conflict = |reason: String| UndoneFile {
             path: path.to_owned(),
             outcome: UndoOutcome::Conflict,
@@ -191,13 +206,10 @@ impl Undo {
         {
             return conflict(error.to_string());
         }
-        let diff = is_dry.then(|| {
+        let diff = dry.map(|dry| {
             let now = now.as_ref().map_or(&[][..], PathEntry::bytes);
             let aim = aim.as_ref().map_or(&[][..], |aim| &aim.content);
-            match now.contains(&0) || aim.contains(&0) {
-                true => "the content is no text\n".to_owned(),
-                false => diff(now, aim, &self.redaction).text,
-            }
+            dry.diff(now, aim, &self.redaction)
         });
         UndoneFile {
             path: path.to_owned(),
@@ -227,7 +239,8 @@ impl Undo {
 
     /// The file or link that is there, which these changes have changed. A file may be read-only unless it is to be
     /// written.
-    fn look(&self, path: &str, changes: &[&FileChange]) -> Result<Option<PathEntry>, String> {
+    fn look(&self, changed: &ChangedPath<'_>) -> Result<Option<PathEntry>, String> {
+        let ChangedPath { path, changes } = changed;
         let place = Path::new(path);
         let is_made = changes.first().is_some_and(|first| first.before.is_none());
         // Of a content that stays, only the permissions go back.
@@ -287,6 +300,97 @@ impl Undo {
         let content = held.or_else(kept);
         let content = content.ok_or("the content from before is not kept any more")?;
         Ok(Some(NewPathEntry { kind, content }))
+    }
+}
+
+impl ChangedPath<'_> {
+    fn was_there(&self) -> bool {
+        self.changes.first().is_some_and(|it| it.before.is_some())
+    }
+}
+
+impl Default for DryRun {
+    fn default() -> Self {
+        Self {
+            room: Cell::new(MAX_DIFFS),
+        }
+    }
+}
+
+impl DryRun {
+    /// The change that an undo would make, cut to the room that is left.
+    fn diff(&self, now: &[u8], aim: &[u8], redaction: &Redaction) -> String {
+        if now.contains(&0) || aim.contains(&0) {
+            return "the content is no text\n".to_owned();
+        }
+        let room = self.room.get();
+        if room == 0 && now != aim {
+            return NOT_SHOWN.to_owned();
+        }
+        let diff = diff(now, aim, redaction).cut(room);
+        self.room.set(room - diff.text.len());
+        match diff.is_cut {
+            true => diff.text + NOT_SHOWN,
+            false => diff.text,
+        }
+    }
+}
+
+impl<'c> PossibleCopies<'c> {
+    fn new(changed: &[ChangedPath<'c>]) -> Self {
+        let mut changes = changed.iter().flat_map(|changed| &changed.changes);
+        Self {
+            has_lost: changes.any(|change| is_lost(change)),
+            ..Self::default()
+        }
+    }
+
+    /// Adds a file with its outcome.
+    fn add(&mut self, changed: &ChangedPath<'c>, outcome: UndoOutcome) {
+        let by_command = changed.changes.iter().filter(|it| it.by_command);
+        match outcome {
+            UndoOutcome::Restored => self.restored.extend(hashes_before(changed)),
+            UndoOutcome::Conflict if by_command.clone().count() > 0 => {
+                self.missed.extend(hashes_before(changed));
+                // The content that does not go back may be that of a file that was made.
+                let mut by_command = by_command;
+                self.has_lost |= by_command.any(|it| it.action == ChangeAction::Removed);
+            }
+            UndoOutcome::Conflict | UndoOutcome::Removed | UndoOutcome::Unknown => {}
+        }
+    }
+
+    /// Adds a file that gets its content later.
+    fn add_later(&mut self, changed: &ChangedPath<'c>) {
+        self.later.extend(hashes_before(changed));
+    }
+
+    /// True if a file that was made may be the only copy of another one. A content that goes back to that is not lost with
+    /// this file.
+    fn may_have(&self, made: &ChangedPath<'_>, keeps: impl Fn(&str) -> bool) -> bool {
+        let Some(after) = made.changes.last().and_then(|last| last.after.as_deref()) else {
+            return self.has_lost;
+        };
+        let is_kept = self.restored.contains(after) || (self.later.contains(after) && keeps(after));
+        (self.has_lost || self.missed.contains(after)) && !is_kept
+    }
+}
+
+/// The hashes of the contents that a file had before each change.
+fn hashes_before<'c>(changed: &ChangedPath<'c>) -> impl Iterator<Item = &'c str> {
+    let changes = changed.changes.iter();
+    changes.filter_map(|change| change.before.as_deref())
+}
+
+/// Takes each of these paths back, several at the same time, or tells what that would do, one after the other.
+fn each(
+    changed: &[ChangedPath<'_>],
+    dry: Option<&DryRun>,
+    undo: impl Fn(&ChangedPath<'_>, Option<&DryRun>) -> UndoneFile + Sync,
+) -> Vec<UndoneFile> {
+    match dry {
+        Some(_) => changed.iter().map(|changed| undo(changed, dry)).collect(),
+        None => for_each(changed, |changed| undo(changed, None)),
     }
 }
 
@@ -488,6 +592,26 @@ mod tests {
             (0o644, 0o644, 0o700)
         );
         assert_eq!(home.content("written").as_deref(), Some("old"));
+    }
+
+    /// Spec: [UNDO-786]
+    #[test]
+    fn the_diffs_of_a_dry_run_are_bounded_together() {
+        let home = Home::new();
+        let lines = |word: &str| format!("{word} and more of it\n").repeat(3000);
+        let changes: Vec<FileChange> = (0..100)
+            .map(|number| {
+                let name = format!("{number:03}");
+                fs::write(home.at(&name), lines("old")).unwrap();
+                home.change(&name, &lines("new"))
+            })
+            .collect();
+        let dry = home.undo.take_back(&changes, true);
+        let diffs: Vec<&str> = dry.iter().map(|it| it.diff.as_deref().unwrap()).collect();
+        assert!(diffs[0].starts_with("@@ ") && diffs[99] == NOT_SHOWN);
+        let bytes: usize = diffs.iter().map(|diff| diff.len()).sum();
+        assert!(bytes <= MAX_DIFFS + 100 * NOT_SHOWN.len(), "{bytes}");
+        assert!(bytes > MAX_DIFFS / 4 * 3, "{bytes}");
     }
 
     /// Spec: [UNDO-774]
