@@ -12,9 +12,10 @@ line after which something differs that was not named is printed with the seed, 
 there before undo is there afterwards, or the state folder keeps the content that undo replaced.
 
 `--kills`: the service is killed while it takes a command back, and started again. Each path is then as the command left it
-or as it was before, and another undo takes back the rest.
+or as it was before, and another undo takes back the rest. Or it is killed while a command runs or is looked at: undo then
+changes nothing that it does not know, and says so.
 
-Spec: [UNDO-780] [UNDO-781] [UNDO-782] [UNDO-784]
+Spec: [UNDO-780] [UNDO-781] [UNDO-782] [UNDO-784] [UNDO-789]
 """
 
 import argparse
@@ -265,7 +266,7 @@ class Ground:
         self.service.start()
         self.path = f"/v1/conversations/{self.service.create()}"
         self.service.order("PATCH", f"{self.path}/settings", {"settings": {"mode": "sandbox"}})
-        self.changed = self.whole = self.named = 0
+        self.changed = self.whole = self.named = self.unknown = 0
 
     def undo(self, **given):
         """The paths that stay, and the notes; nothing if there is nothing to take back."""
@@ -359,6 +360,39 @@ class Ground:
         self.named += between == after
         return [(line, path, before.get(path), after.get(path), between.get(path), now.get(path)) for path in torn | left]
 
+    def try_kill_of_command(self):
+        """A service that is killed while a command runs, or before or behind that. Returns what an undo changed that was not
+        known, and what it did not say."""
+        line = "; ".join(self.commands.one() for _ in range(6))
+        before = look(self.folder)
+        running = threading.Thread(target=self.shell_unanswered, args=[line])
+        running.start()
+        time.sleep(self.chance.random() * 0.25)
+        self.service.kill()
+        running.join()
+        between = look(self.folder)
+        self.service.start()
+        answer = self.service.call("POST", f"{self.path}/undo", {}, headers=self.service.token())
+        now = look(self.folder)
+        self.unknown += before != between
+        notes = answer.body.get("notes", []) if answer.status == 200 else []
+        is_known = answer.status == 200 and not any("is not known" in note for note in notes)
+        if is_known:
+            # The command had ended, and its changes were on record.
+            named = {file["path"] for file in answer.body["files"] if file["outcome"] == "conflict"}
+            wrong = {path for path in before.keys() | now.keys() if before.get(path) != now.get(path)}
+            wrong = {path for path in wrong if not notes and not self.is_named(path, named)}
+        elif before != between and not notes:
+            wrong = {path for path in before.keys() | between.keys() if before.get(path) != between.get(path)}
+        else:
+            wrong = {path for path in between.keys() | now.keys() if between.get(path) != now.get(path)}
+        return [(line, path, before.get(path), None, between.get(path), now.get(path)) for path in wrong]
+
+    def shell_unanswered(self, line):
+        """A command whose end may not come."""
+        with contextlib.suppress(NoAnswer, Failure, OSError):
+            self.service.shell(self.path.rsplit("/", 1)[1], command=line)
+
     @staticmethod
     def is_swapped(one, other):
         """Whether a folder is in the place of a file. Nothing is there before the other one is."""
@@ -405,13 +439,14 @@ def try_hands(ground, count, _):
 def try_kills(ground, count, _):
     """Kills; the number of failures."""
     failed = 0
-    for _ in range(count):
-        for line, path, *states in ground.try_kill():
+    for number in range(count):
+        wrong = ground.try_kill_of_command() if number % 2 else ground.try_kill()
+        for line, path, *states in wrong:
             failed += 1
             shown = [json.dumps(str(state))[:120] for state in states]
             print(f"{ground.kind}: after {line!r}\n  {path}: before, command, killed, end: {shown}", flush=True)
     print(f"{ground.kind:<10} kills: {count}, with changes {ground.changed}, when all was done {ground.whole}, "
-          f"and nothing {ground.named}", flush=True)
+          f"and nothing {ground.named}, in commands with changes {ground.unknown}", flush=True)
     return failed
 
 

@@ -241,6 +241,36 @@ async fn f16_an_undo_that_was_killed_is_finished_by_the_next() {
     assert_eq!(standin.violations(), [""; 0]);
 }
 
+/// Spec: [UNDO-789]
+#[tokio::test]
+async fn a_command_that_ended_with_the_service_is_told_and_an_earlier_run_stays() {
+    let mut here = Changing::in_mode("ask").await;
+    let (told, failed) = bash::run(&here, json!({"command": "echo x >earlier"})).await;
+    assert!(!failed, "{told}");
+    let line = "echo x >later; sleep 60";
+    here.begin("bash", json!({"command": line})).await;
+    let approval = here.asked().await.unwrap();
+    assert_eq!(here.answer(&approval, "allow").await.status, 200);
+    let home = here.at("");
+    let is_running = async || home.join("later").exists();
+    eventually("a command that runs", is_running).await;
+    here.service.kill();
+    here.service.revive().await;
+    let note = format!(
+        "the service ended while the command ran, and what it changed is not known: {line}"
+    );
+    let order = async |order: Value| here.order("POST", "/undo", &order).await.json();
+    let told = json!({"files": [], "notes": [note]});
+    assert_eq!(order(json!({"dry_run": true})).await, told);
+    assert_eq!(order(json!({})).await, told);
+    assert!(home.join("earlier").exists() && home.join("later").exists());
+    // It was told, and is on record for all clients.
+    let past = std::fs::read_to_string(here.service.journal(&here.id)).unwrap();
+    assert_eq!(past.matches(&format!("\"note\":\"{note}\"")).count(), 1);
+    let again = order(json!({})).await;
+    assert_eq!(outcomes(&again["files"]), ["earlier removed"]);
+}
+
 /// Spec: [TOOL-63] [TOOL-623]
 #[tokio::test]
 async fn what_an_undo_that_was_killed_left_is_removed_when_the_conversation_is_used_again() {

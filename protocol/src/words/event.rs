@@ -215,6 +215,7 @@ fn text_and_body(event: &Event) -> (String, Option<&str>) {
             };
             (all.join(", "), body)
         }
+        Event::Undone { files, .. } if files.is_empty() => ("nothing".to_owned(), None),
         Event::Undone { files, .. } => {
             let named = files.iter().take(MAX_FILES_NAMED).map(undone);
             let each: Vec<String> = named.chain(more_files(files.len())).collect();

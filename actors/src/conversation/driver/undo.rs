@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use actix::prelude::*;
 use futures_util::future::FutureExt as _;
-use harness_protocol::{UndoAnswer, UndoOutcome, UndoTo};
+use harness_protocol::{UndoAnswer, UndoOutcome, UndoTo, UndoneFile};
 use tokio::sync::oneshot;
 
 use super::actor::{ConversationActor, HeldOrder, State};
@@ -121,11 +121,10 @@ impl ConversationActor {
             // The receiver may be gone; nothing to do then.
             Err(error) => return drop(answer.send(Err(error))),
         };
-        let has_changed = told
-            .files
-            .iter()
-            .any(|file| file.outcome != UndoOutcome::Conflict);
-        if order.dry_run || !has_changed {
+        let is_back = |file: &UndoneFile| file.outcome != UndoOutcome::Conflict;
+        // Where nothing could go back, that is told once, and the next undo is of an earlier run.
+        let is_done = told.files.is_empty() || told.files.iter().any(is_back);
+        if order.dry_run || !is_done {
             return drop(answer.send(Ok(told)));
         }
         let undone = Undone {

@@ -1,8 +1,9 @@
 //! The changes that tools made, as the records tell them, and those that were taken back.
 
-use harness_protocol::{FileChange, UndoOutcome, UndoTo, UndoneFile};
+use harness_protocol::{FileChange, Subject, UndoOutcome, UndoTo, UndoneFile, words};
 
 use super::read_back::Reading;
+use super::unknown_changes::unknown_changes;
 use crate::ids::RunId;
 use crate::journal::{Journal, Record};
 use crate::storage::StorageError;
@@ -11,8 +12,10 @@ use crate::storage::StorageError;
 #[derive(Debug, Default)]
 pub(in crate::conversation) struct Changes {
     all: Vec<Made>,
-    /// The notes of records about changes that are not named, each with the number of its record.
-    notes: Vec<(u64, String)>,
+    /// The notes about changes that are not named.
+    notes: Vec<ChangeNote>,
+    /// The call of a command that may write and has no result yet, with the note on its changes should it get none.
+    began: Option<(String, ChangeNote)>,
     run: u64,
 }
 
@@ -35,6 +38,14 @@ struct Made {
     change: FileChange,
 }
 
+#[derive(Debug)]
+struct ChangeNote {
+    /// The record that the note is of.
+    seq: u64,
+    run: u64,
+    text: String,
+}
+
 impl Changes {
     /// Those of a journal up to record `end`.
     ///
@@ -55,14 +66,40 @@ impl Changes {
     }
 
     fn add(&mut self, seq: u64, record: Record) {
+        let run = self.run;
         if let Record::RunStarted {
             run: RunId(run), ..
         } = record
         {
             self.run = run;
-        } else if let Record::FilesChanged { changes, note, .. } = record {
-            let run = self.run;
-            self.notes.extend(note.map(|note| (seq, note)));
+            self.began = None;
+        } else if let Record::EffectBegan { call, subject } = record {
+            let plan = match &*subject {
+                Subject::Command(plan) => Some(plan),
+                Subject::Change(_) => None,
+            };
+            let text = plan.and_then(unknown_changes);
+            self.began = text.map(|text| (call, ChangeNote { seq, run, text }));
+        } else if let Record::JobStarted { job, call, command } = record {
+            if self.has_begun(&call) {
+                let command = words::short_command(&command);
+                let text = format!("files that job {job} changed: {command}");
+                self.notes.push(ChangeNote { seq, run, text });
+                self.began = None;
+            }
+        } else if let Record::ToolResult { id: call, .. } | Record::ToolReturned { call, .. } =
+            record
+        {
+            self.began.take_if(|(began, _)| *began == call);
+        } else if let Record::FilesChanged {
+            call,
+            changes,
+            note,
+        } = record
+        {
+            self.began.take_if(|(began, _)| *began == call);
+            self.notes
+                .extend(note.map(|text| ChangeNote { seq, run, text }));
             let made = changes.into_iter().map(|change| Made {
                 seq,
                 run,
@@ -80,24 +117,125 @@ impl Changes {
                 made.seq > behind && files.iter().any(is_it)
             };
             self.all.retain(|made| !is_back(made));
+            // They were told.
+            self.notes.retain(|noted| noted.seq <= behind);
         }
     }
 
-    /// The changes to take back; none if there are none.
-    pub(in crate::conversation) fn behind(self, to: Option<UndoTo>) -> Option<Meant> {
-        let last_run = self.all.last()?.run;
-        let is_meant = |made: &&Made| match to {
-            Some(UndoTo::Seq(seq)) => made.seq > seq,
-            Some(UndoTo::Run(run)) => made.run >= run,
-            None => made.run >= last_run,
+    fn has_begun(&self, call: &str) -> bool {
+        self.began.as_ref().is_some_and(|(began, _)| began == call)
+    }
+
+    /// The changes to take back, and those that cannot be; none if there are none.
+    pub(in crate::conversation) fn behind(mut self, to: Option<UndoTo>) -> Option<Meant> {
+        // The service ended before its result.
+        self.notes.extend(self.began.take().map(|(_, noted)| noted));
+        let made = self.all.iter().map(|made| (made.seq, made.run));
+        let noted = self.notes.iter().map(|noted| (noted.seq, noted.run));
+        let all = made.chain(noted);
+        let last_run = all.clone().map(|(_, run)| run).max()?;
+        let is_meant = |(seq, run): &(u64, u64)| match to {
+            Some(UndoTo::Seq(to)) => *seq > to,
+            Some(UndoTo::Run(to)) => *run >= to,
+            None => *run >= last_run,
         };
-        let first = self.all.iter().find(is_meant)?.seq;
+        let first = all.filter(is_meant).map(|(seq, _)| seq).min()?;
         let meant = self.all.into_iter().filter(|made| made.seq >= first);
-        let notes = self.notes.into_iter().filter(|(seq, _)| *seq >= first);
+        let notes = self.notes.into_iter().filter(|noted| noted.seq >= first);
         Some(Meant {
             behind: first - 1,
             changes: meant.map(|made| made.change).collect(),
-            notes: notes.map(|(_, note)| note).collect(),
+            notes: notes.map(|noted| noted.text).collect(),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    /// The changes of records that only have what counts.
+    fn changes(records: &[Value]) -> Changes {
+        let mut changes = Changes::default();
+        for (seq, record) in (1..).zip(records) {
+            let record = serde_json::from_value(record.clone()).unwrap();
+            changes.add(seq, record);
+        }
+        changes
+    }
+
+    /// The names and notes that an undo is about; none if there is nothing.
+    fn told(records: &[Value], to: Option<UndoTo>) -> Option<Vec<String>> {
+        let meant = changes(records).behind(to)?;
+        let names = meant.changes.into_iter().map(|change| change.path);
+        Some(names.chain(meant.notes).collect())
+    }
+
+    fn run(run: u64) -> Value {
+        json!({"type": "run_started", "data": {"run": run}})
+    }
+
+    fn begins(call: &str, access: &str) -> Value {
+        let plan = json!({"command": "make all", "folder": "/work", "access": access, "timeout_s": 1,
+            "backend": "none", "contained": false});
+        json!({"type": "effect_began", "data": {"call": call, "command": plan}})
+    }
+
+    fn changed(call: &str, path: &str, note: Option<&str>) -> Value {
+        let change = json!({"path": path, "action": "made", "added": 0, "removed": 0, "diff": "",
+            "place": "workspace"});
+        json!({"type": "files_changed", "data": {"call": call, "changes": [change], "note": note}})
+    }
+
+    fn result(call: &str) -> Value {
+        json!({"type": "tool_result", "data": {"id": call, "result": "", "is_error": false}})
+    }
+
+    const UNKNOWN: &str =
+        "the service ended while the command ran, and what it changed is not known: make all";
+
+    fn owned(told: &[&str]) -> Option<Vec<String>> {
+        Some(told.iter().map(|text| (*text).to_owned()).collect())
+    }
+
+    /// Spec: [UNDO-789]
+    #[test]
+    fn a_command_that_ended_with_the_service_is_told_and_no_earlier_run_goes_back() {
+        let first = [
+            run(1),
+            begins("a", "write"),
+            changed("a", "/f", None),
+            result("a"),
+        ];
+        let with = |more: &[Value]| [&first[..], more].concat();
+        assert_eq!(told(&first, None), owned(&["/f"]));
+        let killed = with(&[run(2), begins("b", "write")]);
+        assert_eq!(told(&killed, None), owned(&[UNKNOWN]));
+        let first_run = Some(UndoTo::Run(1));
+        assert_eq!(told(&killed, first_run), owned(&["/f", UNKNOWN]));
+        // It could change nothing, or its changes are known.
+        let read = with(&[run(2), begins("b", "read")]);
+        assert_eq!(told(&read, None), owned(&["/f"]));
+        let done = with(&[run(2), begins("b", "write"), result("b")]);
+        assert_eq!(told(&done, None), owned(&["/f"]));
+        // What was told once is not told again.
+        let note = with(&[run(2), changed("b", "/g", Some("more"))]);
+        assert_eq!(told(&note, None), owned(&["/g", "more"]));
+        let removed = json!({"path": "/g", "outcome": "removed"});
+        let undone = json!({"type": "undone", "data": {"behind": 5, "files": [removed]}});
+        assert_eq!(told(&[note, vec![undone]].concat(), None), owned(&["/f"]));
+    }
+
+    /// Spec: [UNDO-789]
+    #[test]
+    fn a_job_that_may_write_is_told() {
+        let job =
+            json!({"type": "job_started", "data": {"job": 1, "call": "a", "command": "make all"}});
+        let with = |access| [run(1), begins("a", access), job.clone(), result("a")];
+        let note = "files that job 1 changed: make all";
+        assert_eq!(told(&with("full"), None), owned(&[note]));
+        assert_eq!(told(&with("read"), None), None);
     }
 }

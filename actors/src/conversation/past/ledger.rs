@@ -15,6 +15,7 @@ use super::digest::Digest;
 use super::history::History;
 use super::jobs;
 use super::proposals::{ReturnedCall, decision};
+use super::unknown_changes::unknown_changes;
 use crate::budget::RunBudget;
 use crate::ids::{ItemId, RunId};
 use crate::journal::{Activity, ModelTotals, Outcome, Piece, Record, Status, Totals, Unanswered};
@@ -686,12 +687,13 @@ impl Ledger {
         for id in dangling {
             let (changes, outcome) = self.outcome_of(&id);
             let outcome = self.with_decisions(&id, outcome);
-            if !changes.is_empty() {
+            let note = self.unknown_changes_of(&id);
+            if !changes.is_empty() || note.is_some() {
                 let call = id.clone();
                 records.push(Record::FilesChanged {
                     call,
                     changes,
-                    note: None,
+                    note,
                 });
             }
             records.push(Record::ToolResult {
@@ -745,6 +747,14 @@ impl Ledger {
             }
             (Some(_), _) | (None, _) => (Vec::new(), unknown()),
         }
+    }
+
+    /// The note on the changes of a call that has no result, if it began a command and they are not on record.
+    fn unknown_changes_of(&self, id: &str) -> Option<String> {
+        let began = self.approvals.began().filter(|(call, _)| call == id);
+        let plan = began.and_then(|(_, subject)| subject.command());
+        let is_open = !self.approvals.is_made() && self.returned(id).is_none();
+        plan.filter(|_| is_open).and_then(unknown_changes)
     }
 
     /// The outcome of a call without a result: of one whose tool has returned, that with what was decided. `outcome` is

@@ -9,6 +9,7 @@ mod ledger;
 mod proposals;
 mod read_back;
 mod rewrite;
+mod unknown_changes;
 
 pub(super) use approvals::ApprovalEnd;
 pub(super) use changes::{Changes, Meant};
