@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::process::{Client, Service, seq_of};
 
 /// Number of iterations, each with a separate feature.
-const ITERATIONS: usize = 500;
+const ITERATIONS: usize = 600;
 /// Number of iterations that are compared at the beginning and at the end.
 const PART: usize = 50;
 /// Number of records of a long past.
