@@ -44,6 +44,7 @@ GIT = ["git", "-c", "user.name=x", "-c", "user.email=x@localhost", "-c", "protoc
 WORDS = ["alpha", "beta", "gamma", "delta", "epsilon"]
 ODD = ["with space", "quote'd", 'double"d', "tab\there", "ünïcode", "-dash", "semi;colon", "dollar$x", "star*", "back\\slash"]
 IGNORED = "build"
+UNKNOWN = "what it changed is not known"
 PASSED_OVER = [".git", "node_modules", "__pycache__"]
 # A proxy of rustup would look for its toolchains in the home of the user of the test.
 RUSTC = subprocess.run(["rustc", "--print", "sysroot"], capture_output=True, text=True, check=True).stdout.strip()
@@ -269,7 +270,7 @@ class Ground:
         self.changed = self.whole = self.named = self.unknown = 0
 
     def undo(self, **given):
-        """The paths that stay, and the notes; nothing if there is nothing to take back."""
+        """The paths that stay, and the notes about more; nothing if there is nothing to take back."""
         answer = self.service.call("POST", f"{self.path}/undo", given, headers=self.service.token())
         if answer.status == 409:
             return set(), []
@@ -281,7 +282,7 @@ class Ground:
         for outputs in re.findall("(?:made|removed) (.*?)(?= and removed|;|$)", "\n".join(notes), re.M):
             named.update(str(self.folder / path) for path in outputs.split(", "))
         # One about HEAD or about folders of outputs names all that it is about.
-        return named, [note for note in notes if "more files" in note or "too many files" in note]
+        return named, [note for note in notes if any(more in note for more in ["more files", "too many files", UNKNOWN])]
 
     def try_line(self):
         """Runs a line and takes it back. Returns what differs and was not named."""
@@ -372,20 +373,15 @@ class Ground:
         running.join()
         between = look(self.folder)
         self.service.start()
-        answer = self.service.call("POST", f"{self.path}/undo", {}, headers=self.service.token())
+        named, notes = self.undo()
         now = look(self.folder)
         self.unknown += before != between
-        notes = answer.body.get("notes", []) if answer.status == 200 else []
-        is_known = answer.status == 200 and not any("is not known" in note for note in notes)
-        if is_known:
-            # The command had ended, and its changes were on record.
-            named = {file["path"] for file in answer.body["files"] if file["outcome"] == "conflict"}
+        if any(UNKNOWN in note for note in notes):
+            wrong = {path for path in between.keys() | now.keys() if between.get(path) != now.get(path)}
+        else:
+            # It had not begun, or its changes were on record.
             wrong = {path for path in before.keys() | now.keys() if before.get(path) != now.get(path)}
             wrong = {path for path in wrong if not notes and not self.is_named(path, named)}
-        elif before != between and not notes:
-            wrong = {path for path in before.keys() | between.keys() if before.get(path) != between.get(path)}
-        else:
-            wrong = {path for path in between.keys() | now.keys() if between.get(path) != now.get(path)}
         return [(line, path, before.get(path), None, between.get(path), now.get(path)) for path in wrong]
 
     def shell_unanswered(self, line):

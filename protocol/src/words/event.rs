@@ -321,7 +321,10 @@ pub fn subject(subject: &Subject) -> String {
 pub fn beyond_undo(plan: &CommandPlan) -> Option<String> {
     let is_full = plan.access == Access::Full;
     let effects = [
-        (plan.background, "files that a job changes"),
+        (
+            plan.background && plan.access != Access::Read,
+            "files that a job changes",
+        ),
         (is_full, "files outside of the conversation's folder"),
         (is_full || plan.network, "the network"),
     ];

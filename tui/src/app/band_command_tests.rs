@@ -88,6 +88,7 @@ fn an_approval_says_what_no_undo_takes_back() {
     for (more, expected) in [
         (json!({}), None),
         (json!({"background": true}), Some(job)),
+        (json!({"background": true, "access": "read"}), None),
         (json!({"network": true}), Some(network)),
         (json!({"access": "full"}), Some(full)),
     ] {

@@ -122,7 +122,7 @@ impl ConversationActor {
             Err(error) => return drop(answer.send(Err(error))),
         };
         let is_back = |file: &UndoneFile| file.outcome != UndoOutcome::Conflict;
-        // Where nothing could go back, that is told once, and the next undo is of an earlier run.
+        // An undo that has only notes is recorded, so that the next one is about an earlier run.
         let is_done = told.files.is_empty() || told.files.iter().any(is_back);
         if order.dry_run || !is_done {
             return drop(answer.send(Ok(told)));

@@ -36,12 +36,7 @@ impl GitHead {
     /// The note about a HEAD that a command moved, with the git commands that move it back and change no file. Blocks.
     pub(super) fn note(&self) -> Option<String> {
         let now = Self::read(&self.repository)?;
-        let branch_commit = match &self.target {
-            HeadTarget::Commit(_) => self.commit.clone(),
-            HeadTarget::Branch(name) => commit_at(&self.repository, name),
-        };
-        let is_same = now.target == self.target && now.commit == self.commit;
-        if is_same && branch_commit == self.commit {
+        if now.target == self.target && now.commit == self.commit {
             return None;
         }
         let moved = format!(

@@ -85,7 +85,9 @@ fn add_loose(folder: &HeldFolder, name: &OsStr, depth: usize, tips: &mut BTreeSe
 fn head(git: &HeldFolder, common: &HeldFolder, packed: &str) -> Option<String> {
     match head_target(git)? {
         HeadTarget::Commit(commit) => Some(commit),
-        HeadTarget::Branch(branch) => commit_of(&branch, common, packed),
+        HeadTarget::Branch(branch) => {
+            loose_commit(&branch, common).or_else(|| packed_commit(&branch, packed))
+        }
     }
 }
 
@@ -109,21 +111,25 @@ pub(super) fn head_target(git: &HeldFolder) -> Option<HeadTarget> {
 
 /// The commit of a ref, by its whole name. Blocks.
 pub(super) fn commit_of_ref(name: &str, common: &HeldFolder) -> Option<String> {
-    let packed = common.read(OsStr::new(PACKED), MAX_PACKED).ok().flatten();
-    let packed = packed.map(|(text, _)| text).unwrap_or_default();
-    commit_of(name, common, &String::from_utf8_lossy(&packed))
+    loose_commit(name, common).or_else(|| {
+        let (packed, _) = common.read(OsStr::new(PACKED), MAX_PACKED).ok()??;
+        packed_commit(name, &String::from_utf8_lossy(&packed))
+    })
 }
 
-fn commit_of(name: &str, common: &HeldFolder, packed: &str) -> Option<String> {
-    let loose = match common.place(Path::new(name)) {
+/// The commit of a ref that has a file of its own.
+fn loose_commit(name: &str, common: &HeldFolder) -> Option<String> {
+    match common.place(Path::new(name)) {
         Ok(HeldPlace::Entry(folder, name)) => object_in(&folder, &name),
         Ok(HeldPlace::Absent | HeldPlace::Blocked(..)) | Err(_) => None,
-    };
-    loose.or_else(|| {
-        let mut lines = packed.lines().filter_map(|line| line.split_once(' '));
-        let (object, _) = lines.find(|(_, of)| *of == name)?;
-        object_name(object)
-    })
+    }
+}
+
+/// The commit of a ref in the text of packed refs.
+fn packed_commit(name: &str, packed: &str) -> Option<String> {
+    let mut lines = packed.lines().filter_map(|line| line.split_once(' '));
+    let (object, _) = lines.find(|(_, of)| *of == name)?;
+    object_name(object)
 }
 
 /// The object that a file names.

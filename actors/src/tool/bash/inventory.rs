@@ -250,7 +250,7 @@ struct Naming<'a> {
 impl Naming<'_> {
     /// Names files up to that number: what was made is named last. Blocks.
     fn name_up_to(&mut self, most: usize, mut files: Vec<(PathBuf, ChangeAction)>) {
-        files.sort_by_cached_key(|(path, action)| (*action == ChangeAction::Made, path.clone()));
+        files.sort_by_key(|(_, action)| *action == ChangeAction::Made);
         let end = self.changes.len() + most;
         for files in files.chunks(MAX_NAMED) {
             if self.changes.len() < end {
