@@ -109,7 +109,7 @@ def wrong_link(page, link):
 def look_at_links():
     """Links, paths in backticks, and the table of contents."""
     manual = sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs").glob("*.md"))
-    top = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"]
+    top = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "STYLE.md", "CHANGELOG.md"]
     specs = sorted(str(path.relative_to(ROOT)) for path in (ROOT / "specs").glob("*.md"))
     wrong, count = [], 0
     for page in [*top, *manual, *specs]:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A ratchet for names and prose: counts what CONTRIBUTING.md asks to avoid in product code, and fails when a count is
+"""A ratchet for names and prose: counts what STYLE.md asks to avoid in product code, and fails when a count is
 above its recorded value in tests/wording.tsv. The failure names the places that are new since the values were recorded.
 
     tests/wording.py                 compares with the recorded values
@@ -185,7 +185,7 @@ def check(root):
     for problem in found:
         print(problem, file=sys.stderr)
     if found:
-        print("wording: say it as CONTRIBUTING.md asks, under \"Words\"", file=sys.stderr)
+        print("wording: say it as STYLE.md asks", file=sys.stderr)
         return 1
     places, limits = measure(working_tree(root)), recorded(root)
     lower = [name for name in limits if len(places[name]) < limits[name]]

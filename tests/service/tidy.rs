@@ -309,3 +309,38 @@ fn every_kind_of_input_that_is_kept_is_read_by_a_test() {
         );
     }
 }
+
+/// Spec: [TIDY-20]
+#[test]
+fn every_word_has_one_row_and_every_type_of_the_words_is_defined() {
+    let text = std::fs::read_to_string(root().join("specs/README.md")).unwrap();
+    let (_, table) = text.split_once("## Words").unwrap();
+    let rows = table.lines().filter(|line| line.starts_with("| "));
+    let rows: Vec<Vec<&str>> = rows.skip(1).map(|row| row.split('|').collect()).collect();
+    let words: BTreeSet<&str> = rows.iter().map(|row| row[1].trim()).collect();
+    assert_eq!(words.len(), rows.len());
+    let definitions: BTreeSet<String> = files(".rs")
+        .iter()
+        .flat_map(|path| defined_types(&std::fs::read_to_string(path).unwrap()))
+        .collect();
+    let types: Vec<&str> = rows.iter().flat_map(|row| quoted(row[3])).collect();
+    assert!(types.len() >= rows.len());
+    let missing: Vec<&&str> = types
+        .iter()
+        .filter(|name| !definitions.contains(**name))
+        .collect();
+    assert_eq!(missing, [&""; 0]);
+}
+
+/// The names of the types that a source defines.
+fn defined_types(source: &str) -> Vec<String> {
+    let name = |line: &str| {
+        let mut words = line.split_whitespace();
+        let is_code = !line.trim_start().starts_with("//");
+        words.find(|word| ["struct", "enum", "trait"].contains(word))?;
+        let name = words.next().filter(|_| is_code)?;
+        let end = name.find(|c: char| !c.is_alphanumeric());
+        Some(name[..end.unwrap_or(name.len())].to_owned())
+    };
+    source.lines().filter_map(name).collect()
+}
