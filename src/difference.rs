@@ -5,9 +5,9 @@ use std::path::Path;
 use harness_protocol::SettingValue;
 use serde::Serialize;
 
-/// Stands for a secret that is set.
+/// The text in place of a secret that is set.
 const MASK: &str = "***";
-/// Where a value comes from that nobody gave.
+/// The source of a value that was not given.
 const DEFAULT: &str = "default";
 
 /// One side's value of a setting.
@@ -36,14 +36,14 @@ pub(crate) fn differences(service: &[SettingValue], shell: &[SettingValue]) -> V
         let theirs = service.iter().find(|theirs| theirs.key == ours.key)?;
         (!is_same(theirs, ours)).then(|| Difference {
             key: ours.key.clone(),
-            service: said(theirs),
-            shell: said(ours),
+            service: value_text(theirs),
+            shell: value_text(ours),
         })
     };
     shell.iter().filter_map(differs).collect()
 }
 
-fn said(value: &SettingValue) -> Said {
+fn value_text(value: &SettingValue) -> Said {
     Said {
         value: value.value.clone(),
         source: value.source.clone(),
@@ -68,7 +68,7 @@ fn is_same(theirs: &SettingValue, ours: &SettingValue) -> bool {
 }
 
 impl Said {
-    /// Whether somebody gave it, and it is not the default.
+    /// True if it was given, and is not the default.
     pub(crate) fn is_given(&self) -> bool {
         self.source != DEFAULT
     }

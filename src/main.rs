@@ -1,57 +1,36 @@
 //! The program: command line, configuration, wiring, HTTP.
 
-mod before_subcommand;
 mod cli;
 mod client;
-mod color;
 mod config;
-mod demo;
 mod difference;
 mod doctor;
-mod exit_codes;
-mod file_limit;
 mod file_search;
 mod guidance;
-mod hardening;
 mod http;
 #[cfg(target_os = "linux")]
 mod launch;
-mod lock;
-mod lock_holder;
-mod log_file;
-mod log_queue;
-mod log_setup;
-mod memory;
-mod open_files;
-mod prices;
-mod processes;
+mod logging;
+mod os;
 mod proof;
-mod rules;
-mod service;
-mod service_error;
-mod service_log;
-mod shell_files;
-mod state;
-mod stop_signal;
-mod uid;
-mod utc;
+mod serve;
+mod state_dir;
 mod visible;
-mod wiring;
 mod workflow;
-mod wrong_use;
 
 use std::io::{IsTerminal as _, Write as _};
 
 use clap::Parser as _;
 use harness_actors::Redaction;
 
+use crate::cli::color::ColorFlag;
+use crate::cli::shell_files::ShellFileError;
 use crate::cli::{Alone, Cli, Command, Serve, ShowConfig, ShowVersion};
-use crate::color::ColorFlag;
 use crate::config::{Config, HomeFlag};
 use crate::doctor::Examine;
-use crate::service_error::ServiceError;
-use crate::shell_files::ShellFileError;
-use crate::stop_signal::StopSignals;
+use crate::logging::service_log;
+use crate::serve::error::ServiceError;
+use crate::serve::shutdown::StopSignals;
 use crate::workflow::Workflow;
 
 fn main() {
@@ -60,7 +39,7 @@ fn main() {
         std::process::exit(code);
     }
     // Before any secret is read.
-    let closed = hardening::close_memory();
+    let closed = os::hardening::close_memory();
     let Cli {
         command,
         alone,
@@ -69,7 +48,7 @@ fn main() {
     } = Cli::try_parse().unwrap_or_else(|error| {
         let words = std::env::args_os().skip(1);
         let words = words.map(|word| word.to_string_lossy().into_owned());
-        std::process::exit(wrong_use::tell(&error, &words.collect::<Vec<_>>()))
+        std::process::exit(cli::wrong_use::tell(&error, &words.collect::<Vec<_>>()))
     });
     let result = match command {
         Some(Command::Serve(serve)) => run_service(&serve, closed),
@@ -77,9 +56,9 @@ fn main() {
         Some(Command::Doctor(examine)) => std::process::exit(examine_journals(&examine, &home)),
         Some(Command::Workflow(workflow)) => std::process::exit(work(&workflow, &home, color)),
         Some(Command::Completions(it)) => {
-            std::process::exit(printed(shell_files::completions(&it)))
+            std::process::exit(printed(cli::shell_files::completions(&it)))
         }
-        Some(Command::Man(it)) => std::process::exit(printed(shell_files::man(&it))),
+        Some(Command::Man(it)) => std::process::exit(printed(cli::shell_files::man(&it))),
         Some(Command::Version(it)) => std::process::exit(printed(show_version(&it))),
         Some(Command::Client(command)) => std::process::exit(client::run(&command, &home, color)),
         None => std::process::exit(attach_alone(&alone, &home, color)),
@@ -100,7 +79,7 @@ fn exit(result: Result<(), ServiceError>) -> ! {
 }
 
 fn run_service(serve: &Serve, closed: std::io::Result<()>) -> Result<(), ServiceError> {
-    let fixed = memory::fix_large_blocks();
+    let fixed = os::malloc::fix_large_blocks();
     if serve.detached {
         // What ends the terminal's session then leaves the service alone.
         nix::unistd::setsid().map_err(std::io::Error::from)?;
@@ -123,7 +102,7 @@ fn run_service(serve: &Serve, closed: std::io::Result<()>) -> Result<(), Service
     }
     let signals = StopSignals::listen()?;
     actix::System::new().block_on(async {
-        let code = match service::run(serve, &config, &redaction, &signals).await {
+        let code = match serve::run(serve, &config, &redaction, &signals).await {
             Ok(()) => 0,
             Err(error) => {
                 service_log::tell(&format!("harness: {error}\n"));
@@ -170,7 +149,7 @@ fn work(workflow: &Workflow, home: &HomeFlag, color: ColorFlag) -> i32 {
     })
 }
 
-/// Attaches where somebody can see it; the exit code.
+/// Attaches if there is a terminal. Returns the exit code.
 fn attach_alone(alone: &Alone, home: &HomeFlag, color: ColorFlag) -> i32 {
     let is_seen = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
     if !is_seen && !alone.attach.is_plain() {
@@ -181,7 +160,7 @@ fn attach_alone(alone: &Alone, home: &HomeFlag, color: ColorFlag) -> i32 {
 }
 
 fn show_version(show: &ShowVersion) -> Result<(), ShellFileError> {
-    shell_files::write(show.line().as_bytes())?;
+    cli::shell_files::write(show.line().as_bytes())?;
     Ok(())
 }
 

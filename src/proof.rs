@@ -1,13 +1,13 @@
 //! How a service shows that it wrote the file that names it, without showing the key.
 //!
-//! The key is new at each start and stands in `service.json`, which only the owner can read. A
+//! The key is new at each start and is in `service.json`, which only the owner can read. A
 //! client sends a nonce; what answers with the right HMAC has the key, and it is the service.
 
 use harness_actors::Secret;
 use harness_protocol::challenge;
 use ring::hmac;
 
-use crate::state::{StateError, random_hex};
+use crate::state_dir::{StateError, random_hex};
 
 /// How many random bytes a key and a nonce have.
 const BYTES: usize = 32;
@@ -32,7 +32,7 @@ impl ProofKey {
         Ok(Self::from(Secret::from(random_hex::<BYTES>()?)))
     }
 
-    /// The key as it stands in the file.
+    /// The key in the encoding of the file.
     pub(crate) fn text(&self) -> &Secret {
         &self.text
     }
@@ -74,7 +74,7 @@ pub(crate) fn nonce() -> Result<String, StateError> {
     random_hex::<BYTES>()
 }
 
-/// Whether a text can be a nonce: long enough that nobody asks twice with the same by accident.
+/// Whether a text can be a nonce: long enough that no client sends the same twice by accident.
 pub(crate) fn is_nonce(text: &str) -> bool {
     NONCE_DIGITS.contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }

@@ -1,4 +1,4 @@
-//! Opening what lies below a folder, and never through a link that leads out of it.
+//! Opening files below a folder, and never through a link that leads out of it.
 //!
 //! A path is looked up once, and that gives a handle. What is judged (type, owner, size) is the
 //! file behind the handle, and what is read is that same file, whatever has become of its name.
@@ -21,7 +21,7 @@ use nix::sys::stat::Mode;
 
 /// How many links one path may lead over, as in the kernel of Linux.
 const MAX_LINKS: usize = 40;
-/// Opens for reading, without waiting for a peer and without becoming anybody's terminal.
+/// Opens for reading, without waiting for a peer and without becoming a controlling terminal.
 const READ: OFlag = OFlag::O_NONBLOCK.union(OFlag::O_NOCTTY);
 /// Gives a handle that reads nothing and needs no right to read.
 #[cfg(target_os = "linux")]
@@ -86,7 +86,7 @@ struct Identity {
 }
 
 impl Identity {
-    fn of(found: &Metadata) -> Self {
+    fn from_metadata(found: &Metadata) -> Self {
         Self {
             device: found.dev(),
             number: found.ino(),
@@ -121,15 +121,17 @@ impl Folder {
         })
     }
 
-    /// The same folder without one that lies in it or is it: nothing there is opened, by whatever
-    /// name or link. A folder that lies elsewhere changes nothing.
+    /// The same folder without one that is in it or is it: nothing there is opened, by whatever
+    /// name or link. A folder elsewhere changes nothing.
     #[must_use]
     pub fn without(mut self, other: &Path) -> Self {
         let real = fs::canonicalize(other).ok();
         let is_inside =
             real.is_some_and(|real| self.names.iter().any(|name| real.starts_with(name)));
         if is_inside {
-            self.left_out = fs::metadata(other).ok().map(|found| Identity::of(&found));
+            self.left_out = fs::metadata(other)
+                .ok()
+                .map(|found| Identity::from_metadata(&found));
         }
         self
     }
@@ -252,7 +254,7 @@ impl Folder {
 
     fn check_left_out(&self, found: &File) -> Result<(), BeneathError> {
         match self.left_out {
-            Some(left_out) if Identity::of(&found.metadata()?) == left_out => {
+            Some(left_out) if Identity::from_metadata(&found.metadata()?) == left_out => {
                 Err(BeneathError::LeftOut)
             }
             Some(_) | None => Ok(()),
@@ -279,7 +281,7 @@ fn opened(find: impl Fn(OFlag) -> Result<File, BeneathError>) -> Result<File, Be
         // The system has no /proc. The name is looked up again, and must lead to the same file.
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             let again = find(READ)?;
-            if Identity::of(&regular(&again)?) == Identity::of(&judged) {
+            if Identity::from_metadata(&regular(&again)?) == Identity::from_metadata(&judged) {
                 return Ok(again);
             }
             Err(io::Error::other("it was exchanged while it was opened").into())
@@ -368,7 +370,7 @@ fn ask_kernel(_: &File, _: &Path, _: Links, _: OFlag) -> Option<io::Result<File>
 }
 
 /// The metadata of a file, if it is a regular one. The kernel's files in /proc say that
-/// they are: they show the memory and the environment of processes, and are none of anybody's.
+/// they are: they show the memory and the environment of processes, which no reader of files needs.
 fn regular(found: &File) -> Result<Metadata, BeneathError> {
     let metadata = found.metadata()?;
     #[cfg(target_os = "linux")]

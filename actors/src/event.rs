@@ -33,7 +33,7 @@ pub enum Passing {
     },
     /// The pieces of unfinished blocks so far are void.
     Discarded,
-    /// The conversation cannot go on, and the journal cannot say so.
+    /// The conversation cannot continue, and the journal cannot say so.
     Failed(String),
 }
 
@@ -161,9 +161,10 @@ pub fn event(record: &Record, timestamp: u64) -> Event {
             command: command.clone(),
             timestamp,
         },
-        Record::JobEnded { job, end } => Event::JobEnded {
+        Record::JobEnded { job, end, changes } => Event::JobEnded {
             job: *job,
             end: end.clone(),
+            changes: changes.clone(),
             timestamp,
         },
         Record::RulesChanged { added, removed, by } => Event::RulesChanged {

@@ -80,8 +80,8 @@
 //! * [`conversation`] decides, in a pure machine; its actor only maps messages.
 //! * [`model`] streams one reply from the Messages API, with retries.
 //! * [`tool`] runs tools, a few at once for all conversations.
-//! * [`journal`] keeps every fact before anybody sees it.
-//! * [`broadcast`] fans events out and waits for nobody.
+//! * [`journal`] keeps every fact before a client sees it.
+//! * [`broadcast`] fans events out and waits for no client.
 //! * [`budget`] keeps a run within its spending limit.
 //! * [`directory`] finds conversations, and starts their actors when they are needed.
 //!

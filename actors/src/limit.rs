@@ -1,6 +1,6 @@
-//! Limits on waiting for somebody else, counted in time in which this process ran.
+//! Limits on waiting for another program, counted in time in which this process ran.
 //!
-//! A process that was stopped finds each of its timers over when it goes on, before it has looked
+//! A process that was stopped finds each of its timers over when it continues, before it has looked
 //! at a socket. What the other side sent in the meantime came in time.
 
 use std::pin::pin;

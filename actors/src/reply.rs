@@ -18,7 +18,7 @@ pub struct Block(Object);
 /// empty then, since the API takes nothing but an object back. The API does not see the field.
 pub(crate) const INPUT_ERROR: &str = "input_error";
 
-/// The kind of a block, as far as the harness cares.
+/// The kind of a block, for those that the service treats apart.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum BlockKind<'a> {
     /// Text for the operator.
@@ -173,7 +173,7 @@ pub enum StopReason {
     StopSequence,
     /// The model waits for tool results.
     ToolUse,
-    /// A long turn was paused; it goes on when the reply is sent back unchanged.
+    /// A long turn was paused; it continues when the reply is sent back unchanged.
     PauseTurn,
     /// The API declined to answer.
     Refusal,

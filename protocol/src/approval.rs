@@ -23,14 +23,14 @@ pub struct Approval {
     pub digest: String,
     /// Why it is asked.
     pub because: String,
-    /// How far an answer that allows may reach.
+    /// The scopes that an answer may have.
     pub scopes: Vec<Scope>,
     /// The rule that an answer makes that reaches further than once; none if none may.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule: Option<String>,
 }
 
-/// How far an answer that allows reaches.
+/// The scope of an answer that allows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Scope {
@@ -61,19 +61,19 @@ pub enum Verdict {
     Unknown,
 }
 
-/// Why an approval is not open any more, though nobody answered it.
+/// The reason why an approval was closed without an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Withdrawal {
     /// The run was cancelled.
     Cancelled,
-    /// The file is not as it was when it was asked; another approval asks about what it is now.
+    /// The file was changed after the question; another approval asks about its content now.
     Changed,
     /// A rule or the mode decides it now.
     Decided,
     /// The run ended without an answer.
     RunEnded,
-    /// Nobody answered within the time that the setting `approval_timeout` gives.
+    /// No operator answered within the time that the setting `approval_timeout` gives.
     Expired,
     /// The conversation is a fork: the one that it was forked from waits for the answer.
     Forked,

@@ -107,7 +107,7 @@ pub enum ConversationState {
     Running,
     /// A run waits for an operator's answer.
     WaitingApproval,
-    /// Its last run did not end: the service died. The next prompt goes on from there.
+    /// Its last run did not end: the service died. The next prompt continues from there.
     Interrupted,
     /// Its journal cannot be read.
     Unreadable,

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{
-    Approval, Attachment, ContextWindow, Extent, FileChange, HeldRule, JobEnd, Queue, Scope,
-    Settings, UndoneFile, Verdict, Withdrawal,
+    Approval, Attachment, ContextWindow, Extent, FileChange, HeldRule, JobChanges, JobEnd, Queue,
+    Scope, Settings, UndoneFile, Verdict, Withdrawal,
 };
 
 /// One event of a conversation. Lasting events carry `timestamp`, in whole Unix seconds, and their
@@ -451,6 +451,9 @@ pub enum Event {
         /// The end of the job.
         #[serde(flatten)]
         end: JobEnd,
+        /// The files that changed while the job ran. `None` if that is not known, or if the job could not write.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        changes: Option<JobChanges>,
         /// Unix seconds.
         timestamp: u64,
     },
@@ -580,7 +583,7 @@ struct Facts<'a> {
 
 impl<'a> Facts<'a> {
     /// A fact of the conversation, recorded then.
-    const fn of(type_name: &'static str, timestamp: u64) -> Self {
+    const fn typed(type_name: &'static str, timestamp: u64) -> Self {
         Self {
             type_name,
             family: Family::Fact,
@@ -593,7 +596,7 @@ impl<'a> Facts<'a> {
     fn by(type_name: &'static str, timestamp: u64, by: &'a Option<String>) -> Self {
         Self {
             by: by.as_deref(),
-            ..Self::of(type_name, timestamp)
+            ..Self::typed(type_name, timestamp)
         }
     }
 
@@ -601,7 +604,7 @@ impl<'a> Facts<'a> {
         Self {
             family: Family::Passing,
             timestamp: None,
-            ..Self::of(type_name, 0)
+            ..Self::typed(type_name, 0)
         }
     }
 
@@ -609,7 +612,7 @@ impl<'a> Facts<'a> {
         Self {
             family: Family::Foreign,
             timestamp,
-            ..Self::of(type_name, 0)
+            ..Self::typed(type_name, 0)
         }
     }
 }
@@ -642,19 +645,19 @@ impl Event {
     fn facts(&self) -> Facts<'_> {
         match self {
             Self::User { timestamp, by, .. } => Facts::by("user", *timestamp, by),
-            Self::Text { timestamp, .. } => Facts::of("text", *timestamp),
-            Self::ToolCall { timestamp, .. } => Facts::of("tool_call", *timestamp),
-            Self::ToolResult { timestamp, .. } => Facts::of("tool_result", *timestamp),
-            Self::Reasoning { timestamp, .. } => Facts::of("reasoning", *timestamp),
-            Self::Status { timestamp, .. } => Facts::of("status", *timestamp),
+            Self::Text { timestamp, .. } => Facts::typed("text", *timestamp),
+            Self::ToolCall { timestamp, .. } => Facts::typed("tool_call", *timestamp),
+            Self::ToolResult { timestamp, .. } => Facts::typed("tool_result", *timestamp),
+            Self::Reasoning { timestamp, .. } => Facts::typed("reasoning", *timestamp),
+            Self::Status { timestamp, .. } => Facts::typed("status", *timestamp),
             Self::RunStarted { timestamp, by, .. } => Facts::by("run_started", *timestamp, by),
             Self::RunEnded { timestamp, by, .. } => Facts::by("run_ended", *timestamp, by),
-            Self::TurnStarted { timestamp, .. } => Facts::of("turn_started", *timestamp),
-            Self::TurnEnded { timestamp, .. } => Facts::of("turn_ended", *timestamp),
-            Self::ReplyEnded { timestamp, .. } => Facts::of("reply_ended", *timestamp),
-            Self::ReplyFailed { timestamp, .. } => Facts::of("reply_failed", *timestamp),
-            Self::Block { timestamp, .. } => Facts::of("block", *timestamp),
-            Self::CallsSkipped { timestamp, .. } => Facts::of("calls_skipped", *timestamp),
+            Self::TurnStarted { timestamp, .. } => Facts::typed("turn_started", *timestamp),
+            Self::TurnEnded { timestamp, .. } => Facts::typed("turn_ended", *timestamp),
+            Self::ReplyEnded { timestamp, .. } => Facts::typed("reply_ended", *timestamp),
+            Self::ReplyFailed { timestamp, .. } => Facts::typed("reply_failed", *timestamp),
+            Self::Block { timestamp, .. } => Facts::typed("block", *timestamp),
+            Self::CallsSkipped { timestamp, .. } => Facts::typed("calls_skipped", *timestamp),
             Self::Renamed { timestamp, by, .. } => Facts::by("renamed", *timestamp, by),
             Self::Queued { timestamp, by, .. } => Facts::by("queued", *timestamp, by),
             Self::Withdrawn { timestamp, by, .. } => Facts::by("withdrawn", *timestamp, by),
@@ -666,34 +669,38 @@ impl Event {
             Self::CompactionStarted { timestamp, by, .. } => {
                 Facts::by("compaction_started", *timestamp, by)
             }
-            Self::Compacted { timestamp, .. } => Facts::of("compacted", *timestamp),
+            Self::Compacted { timestamp, .. } => Facts::typed("compacted", *timestamp),
             Self::CompactionFailed { timestamp, by, .. } => {
                 Facts::by("compaction_failed", *timestamp, by)
             }
             Self::Checkpoint { timestamp, by, .. } => Facts::by("checkpoint", *timestamp, by),
-            Self::ApprovalAsked { timestamp, .. } => Facts::of("approval_asked", *timestamp),
+            Self::ApprovalAsked { timestamp, .. } => Facts::typed("approval_asked", *timestamp),
             Self::ApprovalAnswered { timestamp, by, .. } => {
                 Facts::by("approval_answered", *timestamp, by)
             }
             Self::ApprovalWithdrawn { timestamp, by, .. } => {
                 Facts::by("approval_withdrawn", *timestamp, by)
             }
-            Self::EffectBegan { timestamp, .. } => Facts::of("effect_began", *timestamp),
-            Self::ToolReturned { timestamp, .. } => Facts::of("tool_returned", *timestamp),
-            Self::ProposalDecided { timestamp, .. } => Facts::of("proposal_decided", *timestamp),
-            Self::SpendingReserved { timestamp, .. } => Facts::of("spending_reserved", *timestamp),
-            Self::SpendingReleased { timestamp, .. } => Facts::of("spending_released", *timestamp),
-            Self::FilesChanged { timestamp, .. } => Facts::of("files_changed", *timestamp),
+            Self::EffectBegan { timestamp, .. } => Facts::typed("effect_began", *timestamp),
+            Self::ToolReturned { timestamp, .. } => Facts::typed("tool_returned", *timestamp),
+            Self::ProposalDecided { timestamp, .. } => Facts::typed("proposal_decided", *timestamp),
+            Self::SpendingReserved { timestamp, .. } => {
+                Facts::typed("spending_reserved", *timestamp)
+            }
+            Self::SpendingReleased { timestamp, .. } => {
+                Facts::typed("spending_released", *timestamp)
+            }
+            Self::FilesChanged { timestamp, .. } => Facts::typed("files_changed", *timestamp),
             Self::Undone { timestamp, by, .. } => Facts::by("undone", *timestamp, by),
             Self::CommandRan { timestamp, by, .. } => Facts::by("command_ran", *timestamp, by),
             Self::Branched { timestamp, by, .. } => Facts::by("branched", *timestamp, by),
-            Self::JobStarted { timestamp, .. } => Facts::of("job_started", *timestamp),
+            Self::JobStarted { timestamp, .. } => Facts::typed("job_started", *timestamp),
             Self::JobEnded { timestamp, end, .. } => Facts {
                 by: end.by(),
-                ..Facts::of("job_ended", *timestamp)
+                ..Facts::typed("job_ended", *timestamp)
             },
             Self::RulesChanged { timestamp, by, .. } => Facts::by("rules_changed", *timestamp, by),
-            Self::Workflow { timestamp, .. } => Facts::of("workflow", *timestamp),
+            Self::Workflow { timestamp, .. } => Facts::typed("workflow", *timestamp),
             Self::Record { timestamp, .. } => Facts::foreign("record", Some(*timestamp)),
             Self::Delta { .. } => Facts::passing("delta"),
             Self::Discarded {} => Facts::passing("discarded"),

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::ChangeAction;
+
 /// A job that runs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Job {
@@ -39,6 +41,29 @@ pub struct StopJobAnswer {
     /// The end of the job, possibly from before this order.
     #[serde(flatten)]
     pub end: JobEnd,
+}
+
+/// The files that changed while a job ran, but for those that other calls and undo changed meanwhile.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JobChanges {
+    /// The files, by their paths: at most 256, those that git ignores only if there is room.
+    pub files: Vec<JobChange>,
+    /// Number of further files.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub more: u64,
+}
+
+/// A file that changed while a job ran.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JobChange {
+    /// The absolute path. Characters that cannot be displayed are replaced.
+    pub path: String,
+    /// The kind of change.
+    pub action: ChangeAction,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 impl JobEnd {

@@ -43,7 +43,7 @@ pub use files::FoundFiles;
 pub use guidance::{
     Instructions, SkillList, SkillOrder, SkillSummary, TemplateList, TemplateOrder, TemplateSummary,
 };
-pub use job::{Job, JobEnd, JobList, StopJobAnswer, StopJobOrder};
+pub use job::{Job, JobChange, JobChanges, JobEnd, JobList, StopJobAnswer, StopJobOrder};
 pub use models::{ModelEntry, ModelList, ToolEntry, ToolList};
 pub use order::*;
 pub use problem::Problem;

@@ -36,7 +36,7 @@ impl AnyOrder {
     ///
     /// # Errors
     /// If it has no JSON form.
-    pub fn of<O: Order>(order: &O) -> serde_json::Result<Self> {
+    pub fn from_order<O: Order>(order: &O) -> serde_json::Result<Self> {
         Ok(Self {
             name: O::NAME,
             body: serde_json::to_value(order)?,

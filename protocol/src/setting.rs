@@ -57,7 +57,7 @@ pub enum SettingKind {
 impl SettingKind {
     /// A whole number from the first to the second.
     #[must_use]
-    pub const fn whole(called: &'static str, from: u64, to: u64) -> Self {
+    pub const fn integer(called: &'static str, from: u64, to: u64) -> Self {
         Self::Whole {
             called,
             own: (from, to),

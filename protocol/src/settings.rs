@@ -94,11 +94,11 @@ settings! {
         SettingKind::Model, "Model that answers";
     /// Maximum number of tokens of one reply; [`OWN_LIMIT`] for as many as the model may.
     max_tokens: u32 => u32 = 4096,
-        SettingKind::whole("N", 0, u32::MAX as u64).of_services(0, 1_000_000),
+        SettingKind::integer("N", 0, u32::MAX as u64).of_services(0, 1_000_000),
         "Longest reply in tokens; 0 for the model's own limit";
     /// Maximum number of model requests that one prompt may cause. At least 1.
     max_turns: u32 => u32 = 10,
-        SettingKind::whole("N", 1, u32::MAX as u64).of_services(1, 1_000_000), "Most model requests a run";
+        SettingKind::integer("N", 1, u32::MAX as u64).of_services(1, 1_000_000), "Most model requests a run";
     /// The standing instructions that the model gets before the conversation; empty for none.
     system_prompt: String => String = String::new(),
         SettingKind::Text, "Standing instructions for the model; blank for none";
@@ -127,7 +127,7 @@ settings! {
         "What tools may change: plan nothing, ask before, edits in the workspace, sandbox, or locked to what rules allow";
     /// Maximum time that an approval waits for an answer, in seconds; no limit if left out.
     approval_timeout: u64 => Option<u64> = None,
-        SettingKind::whole("SECONDS", 1, MAX_SECONDS),
+        SettingKind::integer("SECONDS", 1, MAX_SECONDS),
         "Seconds that an approval waits for an answer; as long as it takes if unset";
     /// The mode of the steering queue: one message at a time, or all.
     steering_mode: QueueMode => QueueMode = QueueMode::default(),
@@ -141,18 +141,18 @@ settings! {
         SettingKind::KeySource, "Key to use, by its name in key_sources of config.toml";
     /// Maximum number of tokens of a request, for models whose window the API does not report.
     context_window: u64 => Option<u64> = None,
-        SettingKind::whole("TOKENS", 1, MAX_TOKENS),
+        SettingKind::integer("TOKENS", 1, MAX_TOKENS),
         "Most tokens of a request, where the API does not say it";
     /// True if the past is summarized automatically when it outgrows the window.
     auto_compact: bool => bool = true,
         SettingKind::Switch, "Whether the past is summarized when it outgrows the window";
     /// The distance below the window at which the past is summarized, in tokens; 0 for the default.
     reserve_tokens: u64 => u64 = 16_384,
-        SettingKind::whole("TOKENS", 0, MAX_TOKENS).of_services(1, MAX_TOKENS),
+        SettingKind::integer("TOKENS", 0, MAX_TOKENS).of_services(1, MAX_TOKENS),
         "How far below the window the past is summarized, in tokens";
     /// Number of the last tokens that remain unchanged when the rest is summarized.
     keep_tokens: u64 => u64 = 20_000,
-        SettingKind::whole("TOKENS", 1, MAX_TOKENS),
+        SettingKind::integer("TOKENS", 1, MAX_TOKENS),
         "How many of the last tokens a summary leaves as they are";
     /// The model that writes summaries; the conversation's own if left out.
     compaction_model: String => Option<String> = None,
@@ -160,7 +160,7 @@ settings! {
     /// True if the model receives the `AGENTS.md` files of the working folder and the state folder.
     context_files: bool => bool = true,
         SettingKind::Switch,
-        "Whether the model is told the AGENTS.md of the state folder and the workspace";
+        "Whether the model receives the AGENTS.md of the state folder and the workspace";
     /// True if an idle conversation begins a run by itself when one of its jobs ends.
     wake: bool => bool = false,
         SettingKind::Switch,

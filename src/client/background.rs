@@ -1,4 +1,4 @@
-//! Starts a service that goes on when its starter leaves.
+//! Starts a service that keeps running when its starter leaves.
 
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom};
@@ -13,13 +13,13 @@ use crate::client::api::connection::Connection;
 use crate::client::api::discovery::{self, DiscoveryError};
 use crate::client::output::Output;
 use crate::config::ClientConfig;
-use crate::lock::LOG_FILE;
-use crate::log_file;
-use crate::state::{StateError, io_error};
+use crate::logging::log_file;
+use crate::state_dir::lock::LOG_FILE;
+use crate::state_dir::{StateError, io_error};
 
 /// How many bytes of the log's end are looked at,
 const TOLD_BYTES: u64 = 4096;
-/// and how many of its lines are told.
+/// and how many of its lines are shown.
 const TOLD_LINES: usize = 5;
 
 /// How long to wait for a service that was started.
@@ -72,7 +72,7 @@ pub(crate) enum StartError {
     #[display("the service, process {pid}, does not answer after {waited:?}; see {}", log.display())]
     #[from(skip)]
     Late {
-        /// Its process, which goes on.
+        /// Its process, which keeps running.
         pid: u32,
         /// How long it was waited for.
         waited: Duration,
@@ -113,7 +113,7 @@ pub(crate) async fn start(
     started.answering(config, waits).await
 }
 
-/// Starts a service and waits until one answers; of one that has ended at once it is told what it
+/// Starts a service and waits until one answers; of one that has ended at once, it shows what that
 /// said last.
 ///
 /// # Errors

@@ -80,7 +80,7 @@ pub(super) enum CommandError {
         /// How.
         reason: &'static str,
     },
-    /// The terminal client could not go on.
+    /// The terminal client could not continue.
     #[from]
     Screen(harness_tui::RunError),
     /// A run is going, so that no other begins.

@@ -12,10 +12,10 @@ const MAX_KIND: usize = 18;
 
 /// The event: when it happened, in UTC, its type, who did it, and what there is to it.
 pub(super) fn event_line(event: &Event) -> String {
-    let words = Words::of(event);
+    let words = Words::for_event(event);
     let time = event.timestamp().map_or_else(|| " ".repeat(9), time_of_day);
     let by = words.by.map_or_else(String::new, |by| format!("({by}) "));
-    let text = visible::short(&format!("{by}{}", words.whole()), MAX_SHOWN);
+    let text = visible::short(&format!("{by}{}", words.sentence_with_body()), MAX_SHOWN);
     let kind = words.kind;
     format!("{time} {kind:MAX_KIND$} {text}")
         .trim_end()

@@ -19,13 +19,13 @@ const DAILY: [(&str, u32, Option<&str>); 2] = [
     ("max_turns", 200, None),
     ("max_tokens", OWN_LIMIT, Some("own_limit")),
 ];
-/// The source of a setting that nobody has set, as the service tells it.
+/// The source of a setting that has its default, in the words of the service.
 const DEFAULT_SOURCE: &str = "default";
 
 /// The folder that a command is started in, without links.
 ///
 /// # Errors
-/// If it is gone.
+/// If it was removed.
 pub(super) fn here() -> Result<String, CommandError> {
     let folder = std::env::current_dir().and_then(|folder| folder.canonicalize());
     let folder = folder.map_err(|error| CommandError::System {
@@ -54,7 +54,7 @@ fn has_feature(info: &ServiceInfo, name: &str) -> bool {
 /// The folder that a command is started in, if the service knows folders.
 ///
 /// # Errors
-/// If it is gone.
+/// If it was removed.
 pub(super) fn here_if_known(service: &Connection) -> Result<Option<String>, CommandError> {
     service.info().is_some_and(are_known).then(here).transpose()
 }
@@ -89,7 +89,7 @@ pub(super) async fn conversation(
 /// word.
 ///
 /// # Errors
-/// If it is gone.
+/// If it was removed.
 pub(super) fn to_work_in(service: &Connection) -> Result<Option<String>, CommandError> {
     let own = service.info().map(|info| info.workspace.as_str());
     Ok(here_if_known(service)?.filter(|here| own != Some(here)))
@@ -147,7 +147,7 @@ pub(super) fn new_order(
 }
 
 /// A path as people write it: with `~` for the home folder.
-pub(super) fn shown(path: &str) -> String {
+pub(super) fn display_path(path: &str) -> String {
     harness_tui::below_home(std::env::var("HOME").ok().as_deref(), path)
 }
 

@@ -16,7 +16,7 @@ const ID_DIGITS: usize = 21;
 const MIN_BEGINNING: usize = 4;
 /// How many conversations are asked for at once; the most that the service gives.
 const PAGE: usize = 200;
-/// How many of several conversations that are meant are told.
+/// Maximum number of conversations that an ambiguous name lists.
 const MAX_TOLD: usize = 8;
 /// How many characters of a title are shown.
 const MAX_TITLE: usize = 40;

@@ -2,8 +2,8 @@
 
 use std::io::{self, IsTerminal as _, Write};
 
+use crate::cli::color::ColorFlag;
 use crate::client::reply_file::ReplyFile;
-use crate::color::ColorFlag;
 use crate::visible;
 
 /// How wide the time of an event is, with the blank behind it.

@@ -7,7 +7,7 @@ use derive_more::{Display, Error};
 /// Why there is no prompt to send.
 #[derive(Debug, Display, Error)]
 pub(super) enum PromptTextError {
-    /// Nobody gave one.
+    /// The user gave none.
     #[display(
         "no {sought}: give it as TEXT or on standard input; see `harness {} --help`",
         sought.command()

@@ -13,7 +13,7 @@ use crate::difference::{Difference, Said, differences};
 
 /// The settings that say who answers, which the demo has no use for.
 const OF_THE_API: [&str; 3] = ["api_key", "auth_token", "base_url"];
-/// Settings of which a difference harms nobody who sends a prompt.
+/// Settings of which a difference makes none to a prompt.
 const HARMLESS: [&str; 1] = ["log"];
 
 /// The settings that a service would have that this shell starts.
@@ -47,7 +47,7 @@ pub(super) fn of_process(home: &Path, connection: &Connection) -> Vec<Remark> {
         log::info!("this shell's settings are not compared: {error}");
         Vec::new()
     });
-    of(info, &shell)
+    remarks_on(info, &shell)
 }
 
 /// That the service is of another release.
@@ -61,7 +61,7 @@ pub(super) fn version(info: &ServiceInfo) -> Option<String> {
 }
 
 /// Where the service is not what this shell says.
-fn of(info: &ServiceInfo, shell: &[SettingValue]) -> Vec<Remark> {
+fn remarks_on(info: &ServiceInfo, shell: &[SettingValue]) -> Vec<Remark> {
     let is_demo = info.upstream.kind == UpstreamKind::Demo;
     let key = shell
         .iter()
@@ -145,7 +145,10 @@ mod tests {
     }
 
     fn lines(info: &ServiceInfo, shell: &[SettingValue]) -> Vec<String> {
-        of(info, shell).into_iter().map(|it| it.line).collect()
+        remarks_on(info, shell)
+            .into_iter()
+            .map(|it| it.line)
+            .collect()
     }
 
     fn setting(key: &str, value: &str, source: &str) -> Value {

@@ -1,4 +1,4 @@
-//! A file that a command writes its results to: all of them, or it stays as it was.
+//! A file that a command writes its results to: all of them, or it stays unchanged.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -15,7 +15,7 @@ pub(super) struct ReplyFileError {
     source: io::Error,
 }
 
-/// A file that is being written. Dropped without [`ReplyFile::keep`], it is as it was before.
+/// A file that is being written. Dropped without [`ReplyFile::keep`], it is unchanged.
 #[derive(Debug)]
 pub(super) struct ReplyFile {
     /// The name that was given.
@@ -90,7 +90,7 @@ impl ReplyFile {
     /// Lets the file be what was written.
     ///
     /// # Errors
-    /// If the system refuses; then the file is as it was.
+    /// If the system refuses; then the file is unchanged.
     pub(super) fn keep(mut self) -> Result<(), ReplyFileError> {
         let Some(Beside { draft, target }) = self.beside.take() else {
             return Ok(());

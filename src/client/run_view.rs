@@ -89,7 +89,7 @@ impl RunView {
             | Event::RunStarted { run_id, .. } => {
                 if *run_id == self.run_id {
                     self.begun = true;
-                    seen.shown.extend(said(event).map(Shown::Note));
+                    seen.shown.extend(remark_line(event).map(Shown::Note));
                 } else if self.begun && *run_id > self.run_id {
                     self.lost(&mut seen, "another run began");
                 }
@@ -218,12 +218,12 @@ impl RunView {
             | Event::ApprovalAnswered { .. }
             | Event::ApprovalWithdrawn { .. }
             | Event::FilesChanged { .. }
-            | Event::Gap { .. } => Some(format!("harness: {}", Words::of(event).sentence())),
+            | Event::Gap { .. } => Some(format!("harness: {}", Words::for_event(event).sentence())),
             _ => None,
         }
     }
 
-    /// Goes on from a snapshot: with the texts and the end that it has and that were not seen.
+    /// Continues from a snapshot: with the texts and the end that it has and that were not seen.
     fn start_anew(&mut self, snapshot: &Snapshot, seen: &mut Seen) {
         let events = || snapshot.history.events.iter().map(|past| &past.event);
         let is_start = |event: &Event| match event {
@@ -298,7 +298,7 @@ fn is_denial(event: &Event) -> bool {
 }
 
 /// The remark about a message that waited and is said now.
-fn said(event: &Event) -> Option<String> {
+fn remark_line(event: &Event) -> Option<String> {
     let Event::User {
         content,
         by,

@@ -62,7 +62,7 @@ impl ClientConfig {
     }
 
     /// The settings of a client, taken from the full configuration.
-    pub(crate) fn of(config: &Config) -> Self {
+    pub(crate) fn from_config(config: &Config) -> Self {
         Self {
             home: config.home.clone(),
             token: config.token.clone(),

@@ -23,7 +23,7 @@ impl SettingFlags {
 
 impl SettingFlags {
     /// Those flags with their values; flags that this version does not know are left out.
-    pub(super) fn of(given: &[GivenSetting]) -> Self {
+    pub(super) fn from_given(given: &[GivenSetting]) -> Self {
         let known = |GivenSetting { name, value }: &GivenSetting| {
             let named = |setting: &&Setting| setting.flag.as_deref() == Some(name);
             let setting = SETTINGS.iter().find(named)?;

@@ -96,7 +96,7 @@ impl Config {
             .zip(&self.sources)
             .map(|(setting, source)| Row {
                 name: setting.name,
-                value: self.shown(setting.key, *source),
+                value: self.display_value(setting.key, *source),
                 source: *source,
             })
             .chain([self.key_sources_row()])
@@ -114,7 +114,7 @@ impl Config {
     }
 
     /// The value in effect, as text; nothing if the setting is unset.
-    fn shown(&self, key: Key, source: Source) -> Option<String> {
+    fn display_value(&self, key: Key, source: Source) -> Option<String> {
         let given = |text: &str| (source != Source::Default).then(|| text.to_owned());
         match key {
             Key::Home => Some(self.home.display().to_string()),

@@ -62,7 +62,7 @@ impl Config {
         Self::gather(Layers {
             environment: environment.into_iter().collect(),
             current_dir: start.folder.clone().into(),
-            ..Layers::of_process(&SettingFlags::of(&start.flags).at(home))?
+            ..Layers::of_process(&SettingFlags::from_given(&start.flags).at(home))?
         })
     }
 }
@@ -113,7 +113,7 @@ mod tests {
             value: value.to_owned(),
         };
         Layers {
-            flags: SettingFlags::of(&[given("max-turns", "7"), given("gone", "x")])
+            flags: SettingFlags::from_given(&[given("max-turns", "7"), given("gone", "x")])
                 .at(Path::new("/state")),
             environment: environment
                 .iter()

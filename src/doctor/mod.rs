@@ -1,5 +1,5 @@
 //! `harness doctor`: looks at every journal of a state folder, and repairs those that are damaged
-//! when it is told to. Needs no service.
+//! with `--repair`. Needs no service.
 
 #[cfg(target_os = "linux")]
 mod sandbox;
@@ -15,9 +15,9 @@ use harness_actors::storage::StorageError;
 use harness_actors::{Clock, ConversationId};
 use serde_json::{Value, json};
 
+use crate::cli::exit_codes::exits;
 use crate::config::{ClientConfig, ConfigError, HomeFlag};
-use crate::exit_codes::exits;
-use crate::state::{StateError, StateFolder};
+use crate::state_dir::{StateError, StateFolder};
 
 const HELP: &str = "\
 Examples:

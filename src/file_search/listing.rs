@@ -26,7 +26,7 @@ pub(super) struct Listing {
 
 impl Listing {
     /// Looks through a folder. What is in `left_out` is not listed. Blocks.
-    pub(super) fn of(folder: &Path, left_out: &Path) -> Self {
+    pub(super) fn read(folder: &Path, left_out: &Path) -> Self {
         let listing = Self::walk(folder, left_out, true);
         // The folder may itself lie in one that git ignores.
         if listing.len() == 0 && listing.is_whole {

@@ -24,7 +24,7 @@ const MAX_FOLDERS: usize = 4;
 /// Finds files. A clone is the same.
 #[derive(Debug, Clone)]
 pub(crate) struct FileSearch {
-    /// The state folder, of which nothing is told.
+    /// The state folder, which is left out.
     home: Arc<Path>,
     /// Held while one folder is looked through, so that the service looks through one at a time.
     known: Arc<Mutex<Vec<Known>>>,
@@ -63,7 +63,7 @@ impl FileSearch {
         blocking(move || rank::best(&listing, &folder, &home, &query, limit)).await
     }
 
-    /// The files of a folder, which is looked through anew if that is long ago.
+    /// The files of a folder, which is looked through again if that is long ago.
     async fn listing(&self, folder: &Path) -> Result<Arc<Listing>, BlockingError> {
         let mut known = self.known.lock().await;
         let now = Instant::now();
@@ -75,7 +75,7 @@ impl FileSearch {
             return Ok(Arc::clone(&one.listing));
         }
         let (walked, home) = (folder.to_owned(), Arc::clone(&self.home));
-        let listing = Arc::new(blocking(move || Listing::of(&walked, &home)).await?);
+        let listing = Arc::new(blocking(move || Listing::read(&walked, &home)).await?);
         known.retain(|one| one.folder != folder);
         known.sort_by_key(|one| one.asked_at);
         let too_many = (known.len() + 1).saturating_sub(MAX_FOLDERS);
@@ -94,7 +94,7 @@ impl FileSearch {
         Ok(listing)
     }
 
-    /// Gives the memory back when nobody asked for a while.
+    /// Gives the memory back when no client asked for a while.
     fn forget_later(&self) {
         let known = Arc::downgrade(&self.known);
         drop(tokio::task::spawn_local(async move {

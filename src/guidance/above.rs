@@ -1,6 +1,6 @@
 //! The folders above the working folder, and whether a stranger can have written what is in them.
 //!
-//! A hard link to somebody's file belongs to its owner. None can be in a folder that only those can
+//! A hard link to another user's file belongs to its owner. None can be in a folder that only those can
 //! write whose files are used, so links of that kind are not counted.
 
 use std::fs::{File, Metadata};
@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 use harness_actors::beneath::{BeneathError, Folder, Links};
 use nix::unistd::Uid;
 
-use super::file::{Stamp, shown};
+use super::file::{Stamp, display_path};
 use super::grounds::reason;
-use crate::uid;
+use crate::os::user_ns;
 
 /// The permission bits by which others than the owner can write.
 const OTHERS_WRITE: u32 = 0o022;
@@ -28,7 +28,7 @@ pub(super) struct Owners {
 
 impl Owners {
     /// Root, the service's user, and the owner of the working folder.
-    pub(super) fn of(workspace: Option<&Metadata>) -> Self {
+    pub(super) fn from_metadata(workspace: Option<&Metadata>) -> Self {
         Self {
             own: Uid::effective().as_raw(),
             of_workspace: workspace.map(Metadata::uid),
@@ -37,10 +37,10 @@ impl Owners {
 
     /// The owner of a file, if the file is not used for that.
     fn stranger(self, owner: u32) -> Option<String> {
-        self.stranger_if(owner, uid::can_be_told)
+        self.stranger_if(owner, user_ns::can_be_told)
     }
 
-    /// An id that stands for several users is nobody's.
+    /// An id of several users is the id of none.
     fn stranger_if(self, owner: u32, can_be_told: impl Fn(u32) -> bool) -> Option<String> {
         let is_known = owner == 0 || owner == self.own || Some(owner) == self.of_workspace;
         match (is_known, can_be_told(owner)) {
@@ -48,13 +48,13 @@ impl Owners {
             (true, false) => Some(format!(
                 "a user who cannot be told from others (uid {owner})"
             )),
-            (false, _) => Some(format!("somebody else (uid {owner})")),
+            (false, _) => Some(format!("another user (uid {owner})")),
         }
     }
 
     /// The fault of a folder, on the way to a file or as the one that holds it.
     fn fault(self, folder: &Path, owner: u32, mode: u32, use_as: Use) -> Option<String> {
-        let place = shown(folder);
+        let place = display_path(folder);
         if let Some(stranger) = self.stranger(owner) {
             return Some(format!("its folder {place} belongs to {stranger}"));
         }
@@ -80,7 +80,7 @@ impl Owners {
             return Some(format!("it belongs to {stranger}"));
         }
         let is_open = mode & OTHERS_WRITE != 0;
-        let place = quoted(&shown(path));
+        let place = quoted(&display_path(path));
         is_open.then(|| format!("others can write it; run `chmod go-w {place}`"))
     }
 }
@@ -128,7 +128,7 @@ impl Level {
         let found = found.map_err(|error| reason(path, &error).unwrap_or_default())?;
         match owners.fault_of_file(path, found.uid(), found.mode()) {
             Some(fault) => Err(fault),
-            None => Ok(Some(Stamp::of(&found))),
+            None => Ok(Some(Stamp::from_metadata(&found))),
         }
     }
 
@@ -192,7 +192,7 @@ fn name(path: &Path) -> &Path {
     path.file_name().map_or(path, Path::new)
 }
 
-/// A path as it stands in a command of a shell.
+/// A path, quoted for a shell.
 fn quoted(path: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "/._-+@:".contains(c);
     if path.chars().all(is_plain) {

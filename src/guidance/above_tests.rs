@@ -21,7 +21,7 @@ fn files_of_others_are_not_used() {
     }
     assert_eq!(
         fault(9, 0o600).unwrap(),
-        "it belongs to somebody else (uid 9)"
+        "it belongs to another user (uid 9)"
     );
     let alone = Owners {
         of_workspace: None,
@@ -55,7 +55,7 @@ fn folders_that_others_can_change_are_not_gone_through() {
         assert_eq!(holder.is_none(), is_holder, "{owner} {mode:o} {holder:?}");
     }
     let told = fault(9, 0o40755, Use::Passage).unwrap();
-    assert_eq!(told, "its folder /x belongs to somebody else (uid 9)");
+    assert_eq!(told, "its folder /x belongs to another user (uid 9)");
 }
 
 /// Spec: [GUIDE-65]

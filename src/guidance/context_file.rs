@@ -1,4 +1,4 @@
-//! `AGENTS.md` and its like: finding them, and what the model is told of one.
+//! `AGENTS.md` and its like: finding them, and the text of one for the model.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use super::grounds::{Grounds, Origin};
 
 /// The names of context files; in a folder that has both, the first is used.
 const NAMES: [&str; 2] = ["AGENTS.md", "CLAUDE.md"];
-/// How much of one the model is told, in bytes.
+/// Maximum size of one for the model, in bytes.
 pub(super) const MAX_BYTES: usize = 256 * 1024;
 
 /// Finds the context file of a folder.
@@ -36,7 +36,10 @@ pub(super) fn find(
 ///
 /// # Errors
 /// Why it cannot be told.
-pub(super) fn told(path: &Path, text: Text) -> Result<(ContextFile, Option<String>), String> {
+pub(super) fn bounded_file(
+    path: &Path,
+    text: Text,
+) -> Result<(ContextFile, Option<String>), String> {
     let Text { mut text, is_cut } = text;
     let place = path.to_str().ok_or("its path is not UTF-8 text")?;
     let remark = is_cut.then(|| {
@@ -86,7 +89,7 @@ mod tests {
         let path = folder.path().join("AGENTS.md");
         let told = || {
             let file = File::open(&path).unwrap();
-            told(&path, file::read(file, MAX_BYTES, &Redaction::default())?)
+            bounded_file(&path, file::read(file, MAX_BYTES, &Redaction::default())?)
         };
         fs::write(&path, "x".repeat(MAX_BYTES)).unwrap();
         let (file, remark) = told().unwrap();

@@ -13,19 +13,19 @@ use crate::visible;
 /// known there. More than any secret has.
 const BEYOND: usize = 16 * 1024;
 
-/// The properties that tell whether a file is as it was.
+/// The properties that tell whether a file is unchanged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Stamp {
     device: u64,
     number: u64,
     pub(super) bytes: u64,
     modified: (i64, i64),
-    /// When anything about it was changed; nobody can set this time.
+    /// When anything about it was changed; no program can set this time.
     pub(super) changed: (i64, i64),
 }
 
 impl Stamp {
-    pub(super) fn of(found: &Metadata) -> Self {
+    pub(super) fn from_metadata(found: &Metadata) -> Self {
         Self {
             device: found.dev(),
             number: found.ino(),
@@ -84,8 +84,8 @@ fn decoded(bytes: &[u8], max: usize) -> Result<&str, String> {
     })
 }
 
-/// A path as it is shown: on one line.
-pub(super) fn shown(path: &Path) -> String {
+/// A path for messages: on one line.
+pub(super) fn display_path(path: &Path) -> String {
     visible::line(&path.display().to_string())
 }
 
@@ -155,6 +155,9 @@ mod tests {
     /// Spec: [GUIDE-24]
     #[test]
     fn a_path_is_shown_on_one_line() {
-        assert_eq!(shown(Path::new("/a b/\n\u{1b}ü")), "/a b/\\n\\u{1b}ü");
+        assert_eq!(
+            display_path(Path::new("/a b/\n\u{1b}ü")),
+            "/a b/\\n\\u{1b}ü"
+        );
     }
 }

@@ -1,7 +1,7 @@
 //! The grounds that guidance comes from, and which of the files there are used.
 //!
 //! The state folder is our own. What a repository says comes from below the working folder only,
-//! and what lies above it is used only if no stranger can have written it.
+//! and what is above it is used only if no stranger can have written it.
 //!
 //! Invariant: what is judged is the file that is read.
 
@@ -15,7 +15,7 @@ use harness_actors::beneath::{BeneathError, Folder, Links, open_anywhere};
 use super::above::{Level, Owners, climb};
 use super::file::Stamp;
 
-/// Where a file lies, which says how it may be opened.
+/// The ground of a file, which says how it may be opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Origin {
     /// In the state folder: its links lead where they lead.
@@ -33,14 +33,14 @@ pub(super) type Names = Box<dyn Iterator<Item = io::Result<OsString>>>;
 pub(super) struct Grounds {
     home: PathBuf,
     workspace: PathBuf,
-    /// The working folder without the state folder, if that lies in it.
+    /// The working folder without the state folder, if that is in it.
     below: io::Result<Folder>,
     above: Vec<Level>,
     owners: Owners,
 }
 
 impl Grounds {
-    /// Opens them. What cannot be opened is told of when it is looked at.
+    /// Opens them. What cannot be opened is reported when it is looked at.
     pub(super) fn open(home: &Path, workspace: &Path) -> Self {
         let is_one = fs::canonicalize(home).is_ok_and(|home| home == workspace);
         let below = Folder::open(workspace).map(|folder| {
@@ -48,7 +48,8 @@ impl Grounds {
             if is_one { folder } else { folder.without(home) }
         });
         let found = below.as_ref().ok();
-        let owners = Owners::of(found.and_then(|folder| folder.metadata().ok()).as_ref());
+        let owners =
+            Owners::from_metadata(found.and_then(|folder| folder.metadata().ok()).as_ref());
         Self {
             home: home.to_owned(),
             workspace: workspace.to_owned(),
@@ -83,7 +84,7 @@ impl Grounds {
             Origin::Above => return self.look_above(path),
         };
         match found {
-            Ok(found) => Ok(Some(Stamp::of(&found))),
+            Ok(found) => Ok(Some(Stamp::from_metadata(&found))),
             Err(error) => reason(path, &error).map_or(Ok(None), Err),
         }
     }

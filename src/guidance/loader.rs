@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use harness_actors::guidance::{Guidance, GuidanceShelf};
 use harness_actors::{Clock, Redaction};
 
-use super::file::{self, Text, shown};
+use super::file::{self, Text, display_path};
 use super::grounds::Grounds;
 use super::redacted::redacted;
 use super::survey::{Found, Survey};
@@ -17,7 +17,7 @@ use crate::visible;
 const MAX_COUNT: usize = 1000;
 /// How many bytes all of them may have together.
 const MAX_TOTAL_BYTES: u64 = 64 * 1024 * 1024;
-/// How long a file must have been as it is before its time tells whether it changed, in seconds.
+/// How long a file must have been unchanged before its time tells whether it changed, in seconds.
 /// Some file systems tell the time no better.
 const SETTLED_AFTER: i64 = 3;
 
@@ -55,7 +55,7 @@ impl Loader {
         }
     }
 
-    /// Loads everything anew if anything has changed, and says in the log what is new about it.
+    /// Loads everything again if anything has changed, and says in the log what is new about it.
     pub(super) fn refresh(&mut self) {
         let now = i64::try_from(self.clock.unix_seconds()).unwrap_or(i64::MAX);
         let grounds = Grounds::open(&self.home, &self.workspace);
@@ -124,7 +124,7 @@ impl<'l> Loading<'l> {
         self.guidance.problems.clone_from(&survey.problems);
         for found in &survey.context_files {
             let text = self.text(found, context_file::MAX_BYTES);
-            match text.and_then(|text| context_file::told(&found.path, text)) {
+            match text.and_then(|text| context_file::bounded_file(&found.path, text)) {
                 Ok((file, remark)) => {
                     self.guidance.context_files.push(file);
                     self.problem(&found.path, remark);
@@ -177,7 +177,7 @@ impl<'l> Loading<'l> {
                     self.problem(path, remark);
                     let name = name(&one);
                     if let Some((_, other)) = found.get(&name) {
-                        let (path, other) = (shown(path), shown(other));
+                        let (path, other) = (display_path(path), display_path(other));
                         self.remarks
                             .push(format!("{path}: {other} has its name and wins"));
                     } else {
@@ -193,7 +193,7 @@ impl<'l> Loading<'l> {
 
     fn problem(&mut self, path: &Path, reason: Option<String>) {
         if let Some(reason) = reason {
-            let line = format!("{}: {}", shown(path), visible::line(&reason));
+            let line = format!("{}: {}", display_path(path), visible::line(&reason));
             self.guidance.problems.push(line);
         }
     }

@@ -237,7 +237,7 @@ fn a_file_of_somebody_else_above_the_working_folder_is_told_of_and_left_out() {
     assert_eq!(texts, ["home/AGENTS.md", "outer/work/AGENTS.md"]);
     assert_eq!(guidance.problems.len(), 1, "{:?}", guidance.problems);
     assert!(
-        guidance.problems[0].ends_with("outer/AGENTS.md: it belongs to somebody else (uid 12345)")
+        guidance.problems[0].ends_with("outer/AGENTS.md: it belongs to another user (uid 12345)")
     );
 }
 

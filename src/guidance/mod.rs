@@ -24,7 +24,7 @@ use loader::Loader;
 
 /// From how many folders on those are forgotten that no open conversation works in.
 const MAX_FOLDERS: usize = 64;
-/// How long a request waits for the disk before it goes on with what was loaded before.
+/// How long a request waits for the disk before it uses what was loaded before.
 const PATIENCE: Duration = Duration::from_secs(3);
 
 /// The guidance of each folder that conversations work in, kept up to date. Clones share it.
@@ -109,7 +109,7 @@ impl GuidanceSources {
         match tokio::time::timeout(PATIENCE, refreshing).await {
             Ok(Ok(())) => {}
             Ok(Err(error)) => log::warn!("failed to load skills and templates: {error}"),
-            Err(_) => log::warn!("skills and templates are not loaded anew: the disk hangs"),
+            Err(_) => log::warn!("skills and templates are not loaded again: the disk hangs"),
         }
     }
 }

@@ -22,7 +22,7 @@ const HIDDEN: [&str; 2] = ["disable-model-invocation", "hidden"];
 /// # Errors
 /// Why it cannot be used.
 pub(super) fn skill(path: &Path, text: Text) -> Result<(Skill, Option<String>), String> {
-    let text = whole(text)?;
+    let text = complete_text(text)?;
     let Some((yaml, content)) = front_matter::divide(&text) else {
         return Err("it has no front matter between two lines `---`".to_owned());
     };
@@ -58,7 +58,7 @@ pub(super) fn skill(path: &Path, text: Text) -> Result<(Skill, Option<String>), 
 /// # Errors
 /// Why it cannot be used.
 pub(super) fn template(path: &Path, text: Text) -> Result<PromptTemplate, String> {
-    let text = whole(text)?;
+    let text = complete_text(text)?;
     // A line of hyphens that has no other is a line in the text.
     let (yaml, content) = front_matter::divide(&text).unwrap_or(("", &text));
     let fields = front_matter::parse(yaml)?;
@@ -80,7 +80,7 @@ pub(super) fn template(path: &Path, text: Text) -> Result<PromptTemplate, String
     })
 }
 
-fn whole(text: Text) -> Result<String, String> {
+fn complete_text(text: Text) -> Result<String, String> {
     match text {
         Text { is_cut: true, .. } => Err(format!("it has more than {MAX_BYTES} bytes")),
         Text { text, .. } => Ok(text),

@@ -23,7 +23,7 @@ pub(super) fn template_folders(home: &Path, workspace: &Path) -> Vec<(Origin, Pa
     ]
 }
 
-/// The folders with context files, each once, in the order in which the model is told them: what
+/// The folders with context files, each once, in the order in which the model receives them: what
 /// is nearer to the work comes later.
 pub(super) fn context_folders(home: &Path, workspace: &Path) -> Vec<(Origin, PathBuf)> {
     let others = workspace.ancestors().filter(|folder| *folder != home);

@@ -5,7 +5,7 @@ use std::path::Path;
 use harness_actors::Redaction;
 use harness_actors::guidance::Guidance;
 
-use super::file::shown;
+use super::file::display_path;
 
 /// The same guidance with `***` in place of each secret. What has one in its name is left out: two
 /// could have the same name then.
@@ -18,7 +18,7 @@ pub(super) fn redacted(mut guidance: Guidance, redaction: &Redaction) -> Guidanc
     let is_clean = |name: &str| redaction.apply(name.to_owned()) == name;
     let mut problems = Vec::new();
     let mut left_out = |path: &Option<String>| {
-        let path = shown(Path::new(path.as_deref().unwrap_or_default()));
+        let path = display_path(Path::new(path.as_deref().unwrap_or_default()));
         problems.push(format!("{path}: its name holds a secret; rename it"));
     };
     guidance.skills.retain(|skill| {

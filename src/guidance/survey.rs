@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use super::file::{Stamp, shown};
+use super::file::{Stamp, display_path};
 use super::grounds::{Grounds, Origin};
 use super::{context_file, places};
 use crate::visible;
@@ -120,7 +120,7 @@ impl Survey {
     }
 
     fn problem(&mut self, path: &Path, reason: &str) {
-        let line = format!("{}: {}", shown(path), visible::line(reason));
+        let line = format!("{}: {}", display_path(path), visible::line(reason));
         self.problems.push(line);
     }
 }

@@ -64,7 +64,7 @@ pub(super) async fn answer(
     } = &answered
     {
         let header = conversation.journal.header();
-        let folder = workspace::of(&shared, &header);
+        let folder = workspace::working_folder(&shared, &header);
         rules::allow_in_folder(&shared, folder, rule.clone(), by.clone()).await?;
     }
     Ok(HttpResponse::Ok().json(answered))

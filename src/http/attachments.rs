@@ -50,7 +50,7 @@ pub(super) async fn read(
     if is_known {
         return Ok(answer.finish());
     }
-    let (content_type, disposition) = shown_as(MediaType::of(&content));
+    let (content_type, disposition) = shown_as(MediaType::detect(&content));
     answer
         .content_type(content_type)
         .insert_header((

@@ -33,7 +33,7 @@ pub(super) async fn find(request: HttpRequest, id: Name, shared: web::Data<Share
         return Err(Kind::BadRequest.refuse(detail));
     }
     let conversation = open(&shared, &id).await?;
-    let folder = workspace::of(&shared, &conversation.journal.header()).to_owned();
+    let folder = workspace::working_folder(&shared, &conversation.journal.header()).to_owned();
     let limit = limit.unwrap_or(LIMIT).clamp(1, MAX_LIMIT);
     let found = shared.files.find(folder, q, limit).await;
     let found = found.map_err(|error| Kind::Overloaded.refuse(error.to_string()))?;

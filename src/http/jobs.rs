@@ -62,7 +62,7 @@ pub(super) async fn output(
     open(&shared, &id).await?;
     let turn = lent::turn(&shared).await?;
     let conversation = ConversationId::new(&id);
-    let redaction = shared.redaction.of(&conversation);
+    let redaction = shared.redaction.for_conversation(&conversation);
     let outputs = shared.outputs.clone();
     let read = blocking(move || outputs.read(&conversation, &call, range, &redaction)).await;
     let read = read.map_err(|error| Kind::Overloaded.refuse(error.to_string()))?;

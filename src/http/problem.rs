@@ -100,8 +100,8 @@ kinds! {
     NoModels BAD_GATEWAY "no-models", "The API does not list its models";
     NoItem NOT_FOUND "no-item", "No such message waits";
     NoApproval NOT_FOUND "no-approval", "There is no such approval";
-    ApprovalAnswered CONFLICT "approval-answered", "Somebody answered before";
-    ApprovalWithdrawn GONE "approval-withdrawn", "Nobody has to answer any more";
+    ApprovalAnswered CONFLICT "approval-answered", "Another operator answered before";
+    ApprovalWithdrawn GONE "approval-withdrawn", "An answer is no longer needed";
     NothingToUndo CONFLICT "nothing-to-undo", "There is nothing to take back";
     NoJob NOT_FOUND "no-job", "There is no such job";
     NoOutput NOT_FOUND "no-output", "No such output is kept";
@@ -116,7 +116,7 @@ kinds! {
     WorkflowNotReady CONFLICT "workflow-not-ready", "Something has to be there first";
     WorkflowBusy CONFLICT "workflow-busy", "The workflow is at work";
     ManifestChanged PRECONDITION_FAILED "manifest-changed", "Another file counts in the workflow";
-    GateAnswered CONFLICT "gate-answered", "Somebody answered before";
+    GateAnswered CONFLICT "gate-answered", "Another operator answered before";
     Cancelled CONFLICT "cancelled", "It was cancelled";
     CompactionFailed BAD_GATEWAY "compaction-failed", "There is no summary";
     Unreadable INTERNAL_SERVER_ERROR "unreadable", "The conversation cannot be read";

@@ -13,7 +13,7 @@ use serde_json::json;
 
 use super::problem::{Answer, Kind};
 use super::shared::Shared;
-use crate::state::StateFolder;
+use crate::state_dir::StateFolder;
 
 /// Time within which the disk has to take a file.
 const LIMIT: Duration = Duration::from_secs(5);

@@ -21,7 +21,7 @@ use super::said::name_of;
 use super::shared::Shared;
 use super::waiting::waiting;
 use super::workspace;
-use crate::rules::RulesFileError;
+use crate::serve::folder_rules::RulesFileError;
 
 /// The rules of all folders.
 pub(super) async fn all(shared: web::Data<Shared>) -> Answer {
@@ -69,7 +69,7 @@ pub(super) async fn change_all(
 pub(super) async fn list(id: Name, shared: web::Data<Shared>) -> Answer {
     let (conversation, overview) = ask_conversation(&shared, &id, GetOverview).await?;
     let overview = overview.map_err(|error| refuse_read(&error))?;
-    let folder = workspace::of(&shared, &conversation.journal.header()).to_owned();
+    let folder = workspace::working_folder(&shared, &conversation.journal.header()).to_owned();
     answer(&shared, overview.rules, folder).await
 }
 
@@ -97,7 +97,7 @@ pub(super) async fn change(it: Received) -> Answer {
     }
     let (conversation, rules) = order_to(&it.shared, &it.id, order, Late::Order).await?;
     let rules = rules.map_err(|error| refuse(&error))?;
-    let folder = workspace::of(&it.shared, &conversation.journal.header()).to_owned();
+    let folder = workspace::working_folder(&it.shared, &conversation.journal.header()).to_owned();
     answer(&it.shared, rules, folder).await
 }
 
@@ -196,7 +196,7 @@ async fn change_folder(
         Unchanged::NotKept(error) => Kind::NotKept.refuse(error.to_string()),
     })?;
     for (header, open) in waiting(shared).await? {
-        if workspace::of(shared, &header) == folder {
+        if workspace::working_folder(shared, &header) == folder {
             order_to(shared, &open.conversation, RulesChanged, Late::Nothing).await?;
         }
     }

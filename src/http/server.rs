@@ -109,7 +109,7 @@ pub(crate) fn serve(
                                 let stopping = stopping.clone();
                                 async move { stopping.notified().await }
                             })
-                            .on_connect_ext(Connection::of)
+                            .on_connect_ext(Connection::insert_into)
                             .h1(fn_factory(move || ready(Ok::<_, ()>(Rc::clone(&app)))))
                     }))
                 }

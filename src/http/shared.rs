@@ -17,10 +17,10 @@ use tokio::sync::Semaphore;
 
 use crate::file_search::FileSearch;
 use crate::guidance::GuidanceSources;
-use crate::prices::KeptFor;
 use crate::proof::ProofKey;
-use crate::rules::KeptRules;
-use crate::state::StateFolder;
+use crate::serve::folder_rules::KeptRules;
+use crate::serve::pricing::KeptFor;
+use crate::state_dir::StateFolder;
 
 /// Maximum time that a handler waits for an actor. Longer than any cancel takes.
 pub(super) const HANDLER_TIMEOUT: Duration = Duration::from_secs(8);

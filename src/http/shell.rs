@@ -42,7 +42,7 @@ pub(super) async fn run(it: Received) -> Answer {
     let cancellation = Cancellation::new();
     let conversation = ConversationId::new(&it.id);
     let mut context = ToolContext::new(cancellation.clone()).in_folder(&folder);
-    context.redaction = it.shared.redaction.of(&conversation);
+    context.redaction = it.shared.redaction.for_conversation(&conversation);
     context.closed = Arc::clone(&it.shared.closed);
     context.conversation = conversation;
     let (shared, id) = (it.shared, it.id);

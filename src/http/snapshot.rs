@@ -30,7 +30,7 @@ pub(super) async fn read(request: HttpRequest, id: Name, shared: web::Data<Share
     let SnapshotQuery { tail } = query(&request)?;
     let (conversation, overview) = ask_conversation(&shared, &id, GetOverview).await?;
     let overview = overview.map_err(|error| refuse_read(&error))?;
-    let folder = workspace::of(&shared, &conversation.journal.header()).to_owned();
+    let folder = workspace::working_folder(&shared, &conversation.journal.header()).to_owned();
     shared.guidance.refresh(&folder).await;
     let (turn, snapshot) =
         snapshot(&shared, &conversation, &overview, tail.unwrap_or(TAIL)).await?;
@@ -72,7 +72,11 @@ pub(super) async fn snapshot(
         settings,
         queue: in_order(&overview.totals),
         context_files: if is_told {
-            context_files(&shared.guidance.get(workspace::of(shared, &header)))
+            context_files(
+                &shared
+                    .guidance
+                    .get(workspace::working_folder(shared, &header)),
+            )
         } else {
             Vec::new()
         },

@@ -29,7 +29,11 @@ pub(super) fn summary(shared: &Shared, header: &Header, overview: &Overview) -> 
     Summary {
         id: header.conversation.to_string(),
         title: title(header, overview),
-        workspace: Some(workspace::of(shared, header).display().to_string()),
+        workspace: Some(
+            workspace::working_folder(shared, header)
+                .display()
+                .to_string(),
+        ),
         state,
         run_id: overview.run.map(|run| run.0),
         prompts: totals.prompts,
@@ -54,7 +58,11 @@ pub(super) fn open_approval(
     Some(OpenApproval {
         conversation: header.conversation.to_string(),
         title: title(header, overview),
-        workspace: Some(workspace::of(shared, header).display().to_string()),
+        workspace: Some(
+            workspace::working_folder(shared, header)
+                .display()
+                .to_string(),
+        ),
         active_at: Some(overview.active_at.max(header.created_at) / 1000),
         approval: approval.clone(),
     })

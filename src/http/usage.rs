@@ -10,7 +10,7 @@ use super::ask::{Name, ask_conversation, refuse_read};
 use super::history::read_page;
 use super::problem::{Answer, Refusal};
 use super::shared::Shared;
-use crate::prices::{KeptFor, Prices, rounded};
+use crate::serve::pricing::{KeptFor, Prices, rounded};
 
 /// Number of records that are read at once in the search for the end of the last run.
 const PAGE: usize = 64;

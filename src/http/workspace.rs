@@ -19,7 +19,7 @@ use super::problem::{Kind, Refusal};
 use super::shared::Shared;
 
 /// The folder of the conversation with that header.
-pub(super) fn of<'h>(shared: &'h Shared, header: &'h Header) -> &'h Path {
+pub(super) fn working_folder<'h>(shared: &'h Shared, header: &'h Header) -> &'h Path {
     let own = header.workspace.as_ref();
     own.map_or(&*shared.workspace, |own| &own.folder)
 }
@@ -31,7 +31,7 @@ pub(super) fn of<'h>(shared: &'h Shared, header: &'h Header) -> &'h Path {
 /// The answer, if the conversation cannot be opened or its folder does not exist.
 pub(super) async fn ready(shared: &Shared, id: &str) -> Result<(Conversation, PathBuf), Refusal> {
     let conversation = open(shared, id).await?;
-    let folder = of(shared, &conversation.journal.header()).to_owned();
+    let folder = working_folder(shared, &conversation.journal.header()).to_owned();
     let looked_at = folder.clone();
     let is_there = blocking(move || looked_at.is_dir());
     // At once: each waits for a thread that may wait for the disk.

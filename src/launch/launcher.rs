@@ -18,11 +18,11 @@ use super::denial::denial;
 use super::near_commands::NearCommands;
 use super::owners;
 use super::policy::{Containment, Limits, Policy};
-use super::stage::told;
+use super::stage::encode;
 use super::worlds::{self, EnteredWorld, WorldStore};
 use crate::config::Sandbox;
 
-/// This program as it was started, also when another version took its place since.
+/// This program at its start, also when another version took its place since.
 const PROGRAM: &str = "/proc/self/exe";
 /// The refusal where nothing contains commands and something has to.
 const REFUSED: &str = "no command is run: the setting sandbox is \"required\", and nothing on this machine \
@@ -255,7 +255,7 @@ impl Launcher for OwnLauncher {
         let (descriptors, is_emptied) = self.enter_world(order);
         Ok(Launch {
             process,
-            order: told(&policy),
+            order: encode(&policy),
             descriptors,
             is_emptied,
             running: is_near.then(|| -> Box<dyn Any + Send + Sync> { Box::new(self.near.begin()) }),

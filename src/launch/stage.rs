@@ -35,7 +35,7 @@ impl Lifeline {
         Ok(Self(io::stdin().as_fd().try_clone_to_owned()?))
     }
 
-    /// Reads the policy, as [`told`] sends it, and not a byte more; also the descriptors that came along.
+    /// Reads the policy, as [`encode`] sends it, and not a byte more; also the descriptors that came along.
     pub(super) fn policy(&self) -> io::Result<(Policy, Vec<u8>, Vec<OwnedFd>)> {
         let mut file = File::from(self.0.try_clone()?);
         let mut line = Vec::new();
@@ -100,8 +100,8 @@ pub(super) fn receive(input: &OwnedFd, byte: &mut [u8; 1]) -> io::Result<(usize,
     Ok((count, descriptors))
 }
 
-/// How a stage is told: the length of what follows in bytes, a line, and the policy.
-pub(super) fn told(policy: &[u8]) -> Vec<u8> {
+/// The message to a stage: the length of what follows in bytes, a line, and the policy.
+pub(super) fn encode(policy: &[u8]) -> Vec<u8> {
     let mut told = format!("{}\n", policy.len()).into_bytes();
     told.extend_from_slice(policy);
     told

@@ -18,7 +18,7 @@ use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
 use rustix::process::{PidfdFlags, Signal as PidfdSignal, pidfd_open, pidfd_send_signal};
 
-use crate::processes::{children, descendants, name_of, parent};
+use crate::os::procfs::{children, descendants, name_of, parent};
 
 /// How many of those that are left are named.
 const MAX_NAMED: usize = 5;

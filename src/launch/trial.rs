@@ -7,13 +7,13 @@ use harness_actors::tool::Report;
 
 use super::SUBCOMMAND;
 use super::policy::Policy;
-use super::stage::told;
+use super::stage::encode;
 
 /// The exit code of a command that could not be started.
 const NOT_STARTED: i32 = 125;
 /// That of one that was ended because it took too much.
 const TOOK_TOO_MUCH: i32 = 124;
-/// That of one of which nobody knows how it ended.
+/// The one for an end that is not known.
 const LOST: i32 = 126;
 
 /// Reads a policy from standard input and runs its command; the exit code of that, as a shell has it.
@@ -45,7 +45,7 @@ pub(super) fn run_policy(policy: &Policy, output: Stdio) -> io::Result<i32> {
     else {
         return Err(io::Error::other("the warden has no pipes"));
     };
-    lifeline.write_all(&told(&serde_json::to_vec(policy)?))?;
+    lifeline.write_all(&encode(&serde_json::to_vec(policy)?))?;
     let mut lines = String::new();
     reports.read_to_string(&mut lines)?;
     warden.wait()?;

@@ -14,7 +14,7 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use rustix::process::{Signal, pidfd_send_signal};
 
 use super::policy::{Limits, Policy};
-use crate::processes::{MACHINE, Taken, descendants_until, listed, memory_counted_once, taken};
+use crate::os::procfs::{MACHINE, Taken, descendants_until, listed, memory_counted_once, taken};
 
 /// The processes that are this program's, and not the command's.
 pub(super) const OWN: u64 = 1;

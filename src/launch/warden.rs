@@ -13,10 +13,10 @@ use nix::sys::signal::Signal;
 
 use super::contain::SharedWorld;
 use super::policy::{Limits, Policy};
-use super::stage::{Lifeline, Word, end_of, report, told};
+use super::stage::{Lifeline, Word, encode, end_of, report};
 use super::usage::{OWN, UsageMeter};
 use super::{SUBCOMMAND, tree};
-use crate::processes::Taken;
+use crate::os::procfs::Taken;
 
 /// How long is waited at first between two looks at what a command takes, and when that grows.
 const LOOKS_SOON: Duration = Duration::from_millis(20);
@@ -42,7 +42,11 @@ pub(super) fn run() -> io::Result<()> {
         .spawn()?;
     // One that has ended already has said why.
     let shared = world.as_ref().map(SharedWorld::descriptors);
-    drop(send_order(&input, &told(&line), shared.unwrap_or_default()));
+    drop(send_order(
+        &input,
+        &encode(&line),
+        shared.unwrap_or_default(),
+    ));
     watch(&lifeline, init.id(), Some(input), &policy)?;
     // Nothing uses it any more. The service would remove it, too, but may have been killed.
     if let Some(temp) = &policy.temp {

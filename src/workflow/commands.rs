@@ -10,16 +10,26 @@ use crate::visible;
 pub(crate) fn lines(manifest: &Manifest) -> Vec<String> {
     let prepare = manifest.workspace.prepare.iter();
     let mut lines: Vec<String> = prepare
-        .map(|command| told("prepare", command, &[]))
+        .map(|command| command_lines("prepare", command, &[]))
         .collect();
-    lines.extend(manifest.health.iter().map(|check| of("health", check)));
-    lines.extend(manifest.checks.iter().map(|check| of("check", check)));
+    lines.extend(
+        manifest
+            .health
+            .iter()
+            .map(|check| check_line("health", check)),
+    );
+    lines.extend(
+        manifest
+            .checks
+            .iter()
+            .map(|check| check_line("check", check)),
+    );
     for feature in &manifest.features {
         let whose = format!("feature {}", feature.id);
-        lines.extend(feature.checks.iter().map(|check| of(&whose, check)));
+        lines.extend(feature.checks.iter().map(|check| check_line(&whose, check)));
     }
     if let Some(command) = &manifest.notify {
-        lines.push(told(
+        lines.push(command_lines(
             "notify of a completion, a pause and a gate",
             command,
             &[],
@@ -28,7 +38,7 @@ pub(crate) fn lines(manifest: &Manifest) -> Vec<String> {
     lines
 }
 
-fn of(whose: &str, check: &Check) -> String {
+fn check_line(whose: &str, check: &Check) -> String {
     let what = format!("{whose}: {}", check.id);
     let Some(command) = &check.command else {
         return visible::line(&format!("{what}: a person decides"));
@@ -41,10 +51,10 @@ fn of(whose: &str, check: &Check) -> String {
     if !files.is_empty() {
         remarks.push(format!("with its own {}", files.join(", ")));
     }
-    told(&what, command, &remarks)
+    command_lines(&what, command, &remarks)
 }
 
-fn told(what: &str, command: &Command, more: &[String]) -> String {
+fn command_lines(what: &str, command: &Command, more: &[String]) -> String {
     let mut remarks = Vec::new();
     if let Some(folder) = &command.cwd {
         remarks.push(format!("in {folder}"));

@@ -18,10 +18,10 @@ use harness_actors::workflow::schema::schema;
 use harness_actors::workflow::starter::filled;
 use serde_json::json;
 
+use crate::cli::color::ColorFlag;
+use crate::cli::exit_codes::exits;
 use crate::client::{self, WorkflowCommand};
-use crate::color::ColorFlag;
 use crate::config::HomeFlag;
-use crate::exit_codes::exits;
 use crate::visible;
 
 pub(crate) use ask::ask;
@@ -100,7 +100,7 @@ impl Workflow {
 #[derive(Debug, Subcommand)]
 enum Action {
     /// Say all that is wrong with the file of a workflow, or what it would do
-    #[command(after_help = exits(HELP, "the file is in order, and so are its checks with --run", "something is wrong with it, nobody approved it, or it cannot be read", Some("stopped with Ctrl-C")))]
+    #[command(after_help = exits(HELP, "the file is in order, and so are its checks with --run", "something is wrong with it, it is not approved, or it cannot be read", Some("stopped with Ctrl-C")))]
     Check(Check),
     /// Make the file of a workflow of a list of features
     #[command(after_help = exits(HELP, "the file is written", "something is wrong with the list, or it cannot be read or written", None))]

@@ -127,7 +127,7 @@ fn refusal(approved: Option<&str>, hash: &str, ask: &dyn Fn() -> Option<bool>) -
             Some(true) => None,
             Some(false) => Some("the file was not approved".to_owned()),
             None => Some(format!(
-                "nobody approved the file; approve it with --approve {hash}"
+                "the file is not approved; approve it with --approve {hash}"
             )),
         },
     }
@@ -152,8 +152,8 @@ fn tried(
         launcher: launcher(&config)?,
         repository: &repository,
         name: &name,
-        worktrees: &crate::wiring::worktrees(),
-        closed: crate::wiring::closed_to_tools(&config),
+        worktrees: &crate::serve::wiring::worktrees(),
+        closed: crate::serve::wiring::closed_to_tools(&config),
         manifest: file.manifest,
     };
     stop_at_interrupt(stop.clone())?;

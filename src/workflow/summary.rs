@@ -162,7 +162,7 @@ fn scripts(manifest: &Manifest) -> Option<String> {
     if !manifest.protect.scripts {
         return Some("what checks run is not protected by itself".to_owned());
     }
-    let guard = Guard::of(manifest);
+    let guard = Guard::for_manifest(manifest);
     let scripts: Vec<&str> = guard.scripts().iter().map(String::as_str).collect();
     let said = || format!("{}, protected where the base has them", scripts.join(", "));
     (!scripts.is_empty()).then(said)

@@ -31,7 +31,7 @@ const INPUT_PIECE: usize = 12;
 
 impl Block {
     /// The finished block.
-    pub(crate) fn whole(&self) -> Value {
+    pub(crate) fn to_value(&self) -> Value {
         match self {
             Self::Text(text) => json!({"type": "text", "text": text}),
             Self::Thinking {
@@ -96,7 +96,7 @@ impl Block {
         let asked = &request.body["thinking"];
         let is_quiet = match asked["display"].as_str() {
             Some(display) => display == "omitted",
-            None => asked["type"] == "adaptive" && Capabilities::of(request.model()).quiet,
+            None => asked["type"] == "adaptive" && Capabilities::for_model(request.model()).quiet,
         };
         let thinking = if is_quiet { String::new() } else { thinking };
         Self::Thinking {
@@ -123,7 +123,7 @@ impl From<Value> for Block {
             },
             Some(_) | None => return Self::Whole(block),
         };
-        if known.whole() == block {
+        if known.to_value() == block {
             known
         } else {
             Self::Whole(block)
@@ -179,7 +179,7 @@ mod tests {
             json!({"type": "text", "text": "a", "citations": []}),
         ] {
             let block = Block::from(whole.clone());
-            assert_eq!(block.whole(), whole);
+            assert_eq!(block.to_value(), whole);
             assert_eq!(assembled(&block), whole);
         }
     }

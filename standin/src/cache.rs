@@ -112,7 +112,7 @@ mod tests {
 
     fn ask(memory: &Memory, model: &str, blocks: &[Value]) -> InputUsage {
         let body = json!({"messages": [{"role": "user", "content": blocks}]});
-        let (usage, marks) = memory.look_up(model, &Weight::of(&body, 100));
+        let (usage, marks) = memory.look_up(model, &Weight::from_body(&body, 100));
         memory.remember(marks);
         usage
     }

@@ -44,7 +44,7 @@ pub struct Capabilities {
 impl Capabilities {
     /// The abilities of a model of this id. An id that tells no generation can do everything.
     #[must_use]
-    pub fn of(id: &str) -> Self {
+    pub fn for_model(id: &str) -> Self {
         let everything = Self {
             efforts: EFFORTS,
             adaptive: true,
@@ -171,7 +171,7 @@ mod tests {
             ("claude-test", 5, true, true, true, Model),
         ];
         for (id, efforts, adaptive, enabled, disabled, binding) in rows {
-            let abilities = Capabilities::of(id);
+            let abilities = Capabilities::for_model(id);
             let given = (
                 abilities.efforts.len(),
                 abilities.adaptive,
@@ -189,13 +189,13 @@ mod tests {
 
     #[test]
     fn capabilities_are_shown_with_all_their_keys() {
-        let shown = Capabilities::of("claude-opus-4-6").to_json();
+        let shown = Capabilities::for_model("claude-opus-4-6").to_json();
         assert_eq!(shown["effort"]["supported"], true);
         assert_eq!(shown["effort"]["max"]["supported"], true);
         assert_eq!(shown["effort"]["xhigh"]["supported"], false);
         assert_eq!(shown["thinking"]["types"]["enabled"]["supported"], true);
         assert_eq!(shown["image_input"]["supported"], true);
-        let shown = Capabilities::of("claude-haiku-4-5-20251001").to_json();
+        let shown = Capabilities::for_model("claude-haiku-4-5-20251001").to_json();
         assert_eq!(shown["effort"]["supported"], false);
         assert_eq!(shown["thinking"]["types"]["adaptive"]["supported"], false);
     }

@@ -163,7 +163,7 @@ impl AnswerBody {
     ///
     /// # Errors
     /// When the body breaks off.
-    pub async fn whole(mut self) -> Result<Vec<u8>, BrokenOff> {
+    pub async fn read_all(mut self) -> Result<Vec<u8>, BrokenOff> {
         let mut whole = Vec::new();
         while let Some(piece) = self.next().await {
             whole.extend_from_slice(&piece?);
@@ -217,7 +217,7 @@ mod tests {
     }
 
     async fn json_of(answer: Answer) -> Value {
-        serde_json::from_slice(&answer.body.whole().await.unwrap()).unwrap()
+        serde_json::from_slice(&answer.body.read_all().await.unwrap()).unwrap()
     }
 
     #[tokio::test]
@@ -228,7 +228,7 @@ mod tests {
         let content_type = answer.header("content-type").unwrap();
         assert!(content_type.starts_with("text/event-stream"));
         assert_eq!(answer.header("transfer-encoding"), None);
-        let body = String::from_utf8(answer.body.whole().await.unwrap()).unwrap();
+        let body = String::from_utf8(answer.body.read_all().await.unwrap()).unwrap();
         assert!(body.starts_with("event: message_start\ndata: {"), "{body}");
         assert!(
             body.trim_end()
@@ -303,7 +303,7 @@ mod tests {
         for reply in [Reply::text("x").cut(), Reply::text("x").reset()] {
             let model = DemoModel::answering(move |_: &MessagesRequest| reply.clone());
             let answer = ask(&model, "/v1/messages", request()).await;
-            assert_eq!(answer.body.whole().await, Err(BrokenOff));
+            assert_eq!(answer.body.read_all().await, Err(BrokenOff));
         }
         let raw = DemoModel::answering(|_: &MessagesRequest| Reply::raw(Vec::new()));
         let answer = raw.ask("POST", "/v1/messages", &HEADERS, request()).await;

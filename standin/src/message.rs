@@ -183,7 +183,7 @@ impl Message {
     fn delta_fields(&self) -> Value {
         let calls = self
             .blocks()
-            .any(|block| block.whole()["type"] == "tool_use");
+            .any(|block| block.to_value()["type"] == "tool_use");
         let usual = if calls { "tool_use" } else { "end_turn" };
         let reason = self.stop_reason.clone().unwrap_or_else(|| usual.into());
         let mut fields = json!({"stop_reason": reason, "stop_sequence": null});
@@ -196,7 +196,7 @@ impl Message {
     fn final_usage(&self, request: &MessagesRequest) -> Value {
         let written: usize = self
             .blocks()
-            .map(|block| block.whole().to_string().len())
+            .map(|block| block.to_value().to_string().len())
             .sum();
         self.usage
             .clone()
@@ -228,7 +228,7 @@ impl Message {
 
     fn as_document(&self, request: &MessagesRequest, request_id: &str) -> Vec<Step> {
         let mut message = self.opening(request, request_id);
-        message["content"] = self.blocks().map(Block::whole).collect();
+        message["content"] = self.blocks().map(Block::to_value).collect();
         message["usage"] = self.final_usage(request);
         if let (Some(message), Value::Object(fields)) =
             (message.as_object_mut(), self.delta_fields())

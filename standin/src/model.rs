@@ -59,7 +59,7 @@ impl Model {
             created_at: "2026-01-01T00:00:00Z".to_owned(),
             max_input_tokens,
             max_tokens,
-            capabilities: Capabilities::of(&id),
+            capabilities: Capabilities::for_model(&id),
             token_percent: 100,
             listing: Listing::Full,
             lifecycle: "active",

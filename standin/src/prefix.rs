@@ -119,7 +119,7 @@ pub(crate) struct Weight {
 
 impl Weight {
     /// Weighs the row of a request, with that many percent of tokens for text.
-    pub(crate) fn of(body: &Value, percent: u64) -> Self {
+    pub(crate) fn from_body(body: &Value, percent: u64) -> Self {
         let mut digest = Digest::default();
         let (mut characters, mut flat) = (0, 0);
         let mut weight = Self::default();

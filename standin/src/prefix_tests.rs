@@ -91,7 +91,7 @@ fn a_mark_within_a_result_and_one_for_the_whole_request_count() {
 fn tokens_are_counted_by_the_plain_rule() {
     let tokens = |content: Value, percent| {
         let body = json!({"messages": [{"role": "user", "content": content}]});
-        Weight::of(&body, percent).tokens()
+        Weight::from_body(&body, percent).tokens()
     };
     let block = text(&"a".repeat(4000)).to_string().len() as u64;
     assert_eq!(tokens(json!("a".repeat(4000)), 100), block.div_ceil(4));

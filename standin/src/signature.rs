@@ -25,7 +25,7 @@ struct Signed<'a> {
 /// Signs a thinking block of the reply to a request.
 pub(crate) fn sign(request: &MessagesRequest, thinking: &str) -> String {
     let messages = request.messages();
-    let before = Weight::of(&request.body, 100).before(messages, messages.len());
+    let before = Weight::from_body(&request.body, 100).before(messages, messages.len());
     let (thinking, model) = (sum(thinking), request.model());
     format!("{OPENING}{before:016x}-{thinking:016x}-{model}")
 }

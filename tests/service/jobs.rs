@@ -266,6 +266,68 @@ async fn b11_a_jobs_start_and_end_are_events_also_while_no_run_goes() {
     assert_eq!(here.standin.violations(), [""; 0]);
 }
 
+/// Spec: [BASH-790] [UNDO-790]
+#[tokio::test]
+async fn what_changed_while_a_job_ran_is_told_at_each_look_and_at_its_end() {
+    let here = Changing::in_mode("ask").await;
+    std::fs::write(here.at("notes"), "one\n").unwrap();
+    run(&here, json!({"command": "mkfifo fifo"})).await;
+    let mut follower = here.service.follow(&here.id, "", "").await;
+    let text = "read x <fifo; echo two >>notes; echo said; read x <fifo; touch made";
+    let (result, _) = start(&here, text).await;
+    assert!(result.contains("[job 1 started"), "{result}");
+    let (told, _) = here.call("job", json!({"id": 1})).await;
+    assert!(!told.contains("changed while it ran"), "{told}");
+    std::fs::write(here.at("fifo"), "x\n").unwrap();
+    let told = look(&here, 1, "said").await;
+    let (notes, made) = (here.at("notes"), here.at("made"));
+    let (notes, made) = (notes.display(), made.display());
+    let first = format!(" · 1 file changed while it ran: changed {notes}]");
+    assert!(told.ends_with(&first), "{told}");
+    // A file of another call is not told as one of the job.
+    let (result, _) = run(&here, json!({"command": "touch other"})).await;
+    assert!(result.starts_with("[exit 0"), "{result}");
+    std::fs::write(here.at("fifo"), "x\n").unwrap();
+    let ended = follower.until("job_ended").await;
+    let changes = json!({"files": [
+        {"path": made.to_string(), "action": "made"},
+        {"path": notes.to_string(), "action": "changed"},
+    ]});
+    assert_eq!(ended["changes"], changes);
+    let told = look(&here, 1, "exit 0").await;
+    let all = format!("2 files changed while it ran: made {made}, changed {notes}");
+    assert!(told.ends_with(&format!(" · {all}]")), "{told}");
+    assert!(sent(&here).contains(&format!("): exit 0 · {all}]")));
+    // Undo leaves them, and says so.
+    let undone = here.order("POST", "/undo", &json!({})).await.json();
+    assert!(undone["notes"].to_string().contains(&all), "{undone}");
+    assert!(here.at("made").exists() && !here.at("other").exists());
+    assert_eq!(here.standin.violations(), [""; 0]);
+}
+
+/// Spec: [BASH-791]
+#[tokio::test]
+async fn what_a_command_in_the_background_changed_goes_back_if_it_ended_at_once() {
+    let mut here = Changing::in_mode("ask").await;
+    within("the end of a short command", async {
+        loop {
+            std::fs::write(here.at("notes"), "one\n").unwrap();
+            let (result, _) = start(&here, "mv notes other").await;
+            if result.starts_with("[exit 0") {
+                return;
+            }
+            // A busy machine has not started it by the time at which a running command becomes a job.
+            look(&here, 1, "exit 0").await;
+            here.begin_another("ask").await;
+        }
+    })
+    .await;
+    let undone = here.order("POST", "/undo", &json!({})).await.json();
+    assert_eq!(undone["notes"], Value::Null, "{undone}");
+    assert_eq!(here.read("notes"), b"one\n");
+    assert!(!here.at("other").exists());
+}
+
 /// Spec: [JRNL-121] [BASH-15]
 #[tokio::test]
 async fn b11_jobs_end_with_a_service_that_is_killed_and_looking_writes_nothing() {

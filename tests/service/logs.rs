@@ -39,7 +39,7 @@ async fn a_service_in_a_terminal_logs_to_a_file_too_which_outlives_it() {
     service.ended().await;
     let (code, out, err) = logs(&["-n", "1"]);
     assert_eq!(code, 0);
-    assert!(out.ends_with(" INFO  harness::service: stopped\n"), "{out}");
+    assert!(out.ends_with(" INFO  harness::serve: stopped\n"), "{out}");
     assert_eq!(out.lines().count(), 1);
     let note = "; this is the log of the last one\n";
     assert!(
@@ -47,7 +47,7 @@ async fn a_service_in_a_terminal_logs_to_a_file_too_which_outlives_it() {
         "{err}"
     );
     // Standard error has each line, and the file has it once.
-    let stopped = |text: &str| text.matches("harness::service: stopped").count();
+    let stopped = |text: &str| text.matches("harness::serve: stopped").count();
     assert_eq!(stopped(&service.log()), 1);
     assert_eq!(stopped(&std::fs::read_to_string(&log).unwrap()), 1);
     let (code, out, _) = logs(&["--since", "1ms"]);

@@ -113,5 +113,5 @@ async fn standard_error_that_nobody_reads_holds_nobody_up_and_the_end_comes_in_t
     let log = service.home.path().join(".harness/logs/serve.log");
     let log = std::fs::read_to_string(log).unwrap();
     assert_eq!(log.matches("refused with 404").count(), refused);
-    assert!(log.contains("harness::service: stopped"));
+    assert!(log.contains("harness::serve: stopped"));
 }

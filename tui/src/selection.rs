@@ -8,7 +8,7 @@ use std::ops::Range;
 use unicode_segmentation::UnicodeSegmentation as _;
 
 use crate::conversation::{Conversation, PartId};
-use crate::viewport::{Place, Viewport, shown};
+use crate::viewport::{Place, Viewport, visible_range};
 
 /// In what units is selected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,7 +82,7 @@ impl Selection {
                 break;
             };
             let block = viewport.block(part);
-            let shown = shown(&block);
+            let shown = visible_range(&block);
             let selected = self.range(part.id, &block.source);
             let range =
                 selected.map(|range| range.start.max(shown.start)..range.end.min(shown.end));

@@ -67,7 +67,7 @@ where
 pub struct ApproverAnswer {
     /// The answer.
     pub answer: Verdict,
-    /// How far it reaches, if it allows.
+    /// Its scope, if it allows.
     pub scope: Scope,
     /// A line for the model, if it denies.
     pub message: Option<String>,
@@ -84,7 +84,7 @@ impl ApproverAnswer {
         }
     }
 
-    /// It may not; the model is told why.
+    /// It may not; the model receives the reason.
     #[must_use]
     pub fn deny(message: &str) -> Self {
         Self {
@@ -108,13 +108,13 @@ impl ApproverAnswer {
     }
 }
 
-/// Denies everything: for programs that have nobody to ask.
+/// Denies everything: for programs without an operator.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct DenyAll;
 
 impl Approver for DenyAll {
     fn answer(&self, _: &ConversationId, _: &Approval) -> ApproverFuture {
-        ready(Some(ApproverAnswer::deny("nobody can be asked"))).boxed()
+        ready(Some(ApproverAnswer::deny("no operator can be asked"))).boxed()
     }
 }
 

@@ -50,7 +50,7 @@ pub(crate) fn plain_line(line: &str) -> Option<PlainLine> {
 /// Takes a line whole, or not at all.
 ///
 /// A line is commands of bare words and plain quotes, joined by `&&`, `||`, `;`, `|` and newlines; output
-/// may go to `/dev/null`, and errors with it. `cd` stands only in front, with one path: the rest of the
+/// may go to `/dev/null`, and errors with it. `cd` is only at the beginning, with one path: the rest of the
 /// line runs there, as with another working folder. It takes time in the order of the line's length.
 ///
 /// # Errors
@@ -231,7 +231,7 @@ impl<'l> Lexer<'l> {
         Ok(())
     }
 
-    /// `>` and `<`, with what stands before and behind.
+    /// `>` and `<`, with the words before and after.
     fn redirect(&mut self, c: char) -> Result<(), Complex> {
         let is_number = |open: &Open| {
             let text = &open.word.text;

@@ -1,4 +1,4 @@
-//! A pattern for commands: its words, and how far a command that it covers may reach.
+//! A pattern for commands: its words, and the reach of a command that it covers.
 
 use harness_protocol::{Access, CommandPlan, hidden};
 
@@ -6,7 +6,7 @@ use super::command_line::{self, Complex, Parts, Word};
 use super::glob::{self, Glob};
 use super::{loose, programs};
 
-/// How far a command may reach, or a rule lets it.
+/// The reach of a command, or the one that a rule allows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Reach {
     /// Neither the network nor what is outside of the containment.
@@ -18,8 +18,8 @@ pub(super) enum Reach {
 }
 
 impl Reach {
-    /// How far a command reaches. An access that is not known is the widest.
-    pub(super) const fn of(plan: &CommandPlan) -> Self {
+    /// The reach of a command. An access that is not known is the widest.
+    pub(super) const fn for_plan(plan: &CommandPlan) -> Self {
         match plan.access {
             Access::Full | Access::Unknown => Self::Full,
             Access::Read | Access::Write if plan.network => Self::Network,
@@ -61,14 +61,14 @@ pub(super) struct CommandPattern {
 }
 
 impl CommandPattern {
-    /// Reads what stands in the parentheses of a rule.
+    /// Reads the text in the parentheses of a rule.
     ///
     /// # Errors
     /// Names the first thing in the text that is no plain word.
     pub(super) fn parse(reach: Reach, text: &str) -> Result<Self, Complex> {
         let mut words = command_line::parse_pattern(text)?;
         let too_wide = too_wide(&words);
-        let sequence = loose::Sequence::of(&words);
+        let sequence = loose::Sequence::from_words(&words);
         let is_open = words.pop_if(|last| is_star(last)).is_some();
         Ok(Self {
             reach,
@@ -110,7 +110,7 @@ impl CommandPattern {
     /// Whether a rule that denies or asks covers a line: one command of it is enough, and one that reaches
     /// further than the rule says is covered too.
     ///
-    /// A program counts with and without the folders before it, and options may stand in front of a word
+    /// A program counts with and without the folders before it, and options may be before a word
     /// that the rule names. In the arguments of a program that runs them, and in a line that is complex or
     /// gives commands to a shell, the rule's words are looked for in their order, whatever is between.
     pub(super) fn touches(

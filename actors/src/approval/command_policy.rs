@@ -17,11 +17,11 @@ struct Line<'a> {
 }
 
 impl<'a> Line<'a> {
-    fn of(plan: &'a CommandPlan) -> Self {
+    fn for_plan(plan: &'a CommandPlan) -> Self {
         Self {
             plan,
             parts: command_line::parse(&plan.command),
-            reach: Reach::of(plan),
+            reach: Reach::for_plan(plan),
         }
     }
 
@@ -51,7 +51,7 @@ impl Policy<'_> {
     /// One command of a line is enough for a rule that denies or asks; rules that allow cover each of them,
     /// and none covers a line that is complex. In the mode `plan` no rule allows anything.
     pub(super) fn decide_command(&self, tool: &str, plan: &CommandPlan) -> Decision {
-        let line = Line::of(plan);
+        let line = Line::for_plan(plan);
         if self.mode == ApprovalMode::Plan && !line.reads() {
             return refuse(
                 "the mode is plan, in which a command only reads: access \"read\", and no network",

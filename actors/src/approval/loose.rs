@@ -5,7 +5,7 @@
 use super::command_line::{Complex, Parts, Word};
 use super::programs;
 
-/// The words of a rule, as they are looked for one behind the other.
+/// The words of a rule, which are looked for one after the other.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Sequence(Vec<Piece>);
 
@@ -19,7 +19,7 @@ struct Piece {
 
 impl Sequence {
     /// The word characters of a rule; of its program only the name.
-    pub(super) fn of(words: &[Word]) -> Self {
+    pub(super) fn from_words(words: &[Word]) -> Self {
         let mut pieces = Vec::new();
         for (index, word) in words.iter().enumerate() {
             let is_part = !word.stars.is_empty();
@@ -36,7 +36,7 @@ impl Sequence {
         Self(pieces)
     }
 
-    /// Whether a line has all of them in this order, whatever stands between: once with quotes and
+    /// Whether a line has all of them in this order, with anything between: once with quotes and
     /// backslashes taken out (`r\m`, `'r'm`), once with these as gaps (`"rm"-x`). Dashes may join words.
     pub(super) fn is_in(&self, line: &str) -> bool {
         let is_quote = |c: char| matches!(c, '\'' | '"' | '\\');
@@ -170,7 +170,11 @@ mod tests {
             ("*", "anything & at all", true),
         ] {
             let words = parse_pattern(rule).unwrap();
-            assert_eq!(Sequence::of(&words).is_in(line), is_in, "{rule}: {line}");
+            assert_eq!(
+                Sequence::from_words(&words).is_in(line),
+                is_in,
+                "{rule}: {line}"
+            );
         }
     }
 

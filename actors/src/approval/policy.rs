@@ -158,7 +158,7 @@ impl Policy<'_> {
     }
 }
 
-/// A refusal, as the model is told it.
+/// A refusal, in the words for the model.
 pub(super) fn refuse(reason: &str) -> Decision {
     Decision::Refuse(format!("not done: {reason}"))
 }

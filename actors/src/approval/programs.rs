@@ -75,7 +75,7 @@ const SHELLS: &str = "ash bash busybox csh dash elvish fish ksh mksh nu nushell 
 /// Files that are the input of the program that opens them.
 const INPUTS: &[&str] = &["/dev/fd/0", "/dev/stdin", "/proc/self/fd/0"];
 
-/// Programs that run their arguments, and how. A name stands for all builds of the program: [`family`].
+/// Programs that run their arguments, and how. A name covers all builds of the program: [`family`].
 ///
 /// Source: their manuals. Of `apt`, `-o` sets hooks; of `make`, `--eval` takes rules with commands; of
 /// `cmake`, `-E` and `-P` run commands; of `pandoc`, `--filter` names a program.
@@ -395,7 +395,7 @@ pub(super) fn has_commands(program: &str) -> bool {
     COMMANDS.iter().any(|(known, _)| names.are_in(known))
 }
 
-/// True if a word is an option that a wildcard does not stand for: a rule that allows has to name it.
+/// True if a word is an option that a wildcard does not match: a rule that allows has to name it.
 pub(super) fn is_named_only(program: &str, word: &str) -> bool {
     let names = ProgramNames::new(program);
     let known = OPTIONS.iter().find(|(known, _)| names.are_in(known));

@@ -322,7 +322,7 @@ fn split_last(path: &str) -> Option<(&str, &str)> {
     })
 }
 
-/// True if a pattern has no letter of a name outside of brackets, so that it may stand for everything.
+/// True if a pattern has no letter of a name outside of brackets, so that it may match everything.
 fn is_all(name: &str) -> bool {
     let (mut is_pattern, mut is_in_brackets) = (false, false);
     for c in name.chars() {

@@ -23,12 +23,12 @@ const OF_COMMANDS: &str = "write it like bash(cargo test *)";
 
 /// A rule. Its text is its value: `tool(pattern)`.
 ///
-/// A pattern is a path below the folder of the conversation. `*` stands for any characters of one
+/// A pattern is a path below the folder of the conversation. `*` matches any characters of one
 /// name, `?` for one of them, and `**` for any number of names; `\` takes the meaning from the
 /// character behind it.
 ///
 /// For [`COMMAND_TOOL`] it is a command, word by word, with plain quotes as in a shell. `*` as the last word
-/// stands for any further words, also none, and within a word for any characters of it. `bash(…)` lets a
+/// matches any further words, also none, and within a word for any characters of it. `bash(…)` lets a
 /// command have neither the network nor full access, `bash+network(…)` the network as well, and
 /// `bash!full(…)` is about commands with full access.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -7,7 +7,7 @@ const TABLE: &str = include_str!("../../../specs/examples/commands.tsv");
 /// A command of the table, how it runs, and what is expected of it.
 #[derive(Debug, Clone)]
 pub(super) struct Row {
-    /// As it stands in the table.
+    /// The text in the table.
     pub(super) line: &'static str,
     pub(super) command: String,
     pub(super) access: Access,
@@ -119,7 +119,7 @@ fn row(line: &'static str, sets: &[(&str, HeldRule)]) -> Row {
     }
 }
 
-/// A text with what stands for characters that the table cannot hold.
+/// A text with escapes for characters that the table cannot hold.
 fn unescape(text: &str) -> String {
     let mut plain = String::new();
     let mut rest = text.chars();

@@ -127,12 +127,12 @@ pub(super) fn attachment(sha256: String, file: &NewAttachment, kind: MediaType) 
         sha256,
         media_type: kind.to_string(),
         bytes: file.content.len() as u64,
-        name: shown(file.name.as_deref()),
+        name: display_name(file.name.as_deref()),
     }
 }
 
 /// The printable part of a name, cut to its maximum length. `None` if that is blank.
-fn shown(name: Option<&str>) -> Option<String> {
+fn display_name(name: Option<&str>) -> Option<String> {
     let shown = name?
         .chars()
         .filter(|c| !c.is_control())
@@ -150,7 +150,7 @@ pub(super) fn check(files: &[NewAttachment]) -> Result<Vec<MediaType>, Attachmen
     for (file, number) in files.iter().zip(1..) {
         let kind = check_one(file).map_err(|reason| AttachmentError::Unusable {
             number,
-            name: shown(file.name.as_deref()),
+            name: display_name(file.name.as_deref()),
             reason,
         })?;
         kinds.push(kind);
@@ -167,7 +167,7 @@ fn check_one(file: &NewAttachment) -> Result<MediaType, Unusable> {
     if bytes == 0 {
         return Err(Unusable::Empty);
     }
-    let kind = MediaType::of(&file.content).ok_or(Unusable::UnknownType { bytes })?;
+    let kind = MediaType::detect(&file.content).ok_or(Unusable::UnknownType { bytes })?;
     if let Some(declared) = &file.media_type
         && !kind.is_meant_by(declared)
     {

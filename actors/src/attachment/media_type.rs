@@ -41,7 +41,7 @@ impl MediaType {
     /// The media type of a content; nothing if the model cannot be shown it. A content that is
     /// longer than a text may be is never taken for one.
     #[must_use]
-    pub fn of(content: &[u8]) -> Option<Self> {
+    pub fn detect(content: &[u8]) -> Option<Self> {
         if content.starts_with(b"\x89PNG\r\n\x1a\n") {
             Some(Self::Png)
         } else if content.starts_with(b"\xff\xd8\xff") {
@@ -135,14 +135,17 @@ mod tests {
             (b"\x7fELF", Some(MediaType::Text)),
             (b"\x7fELF\x02\x01\x01\0", None),
         ] {
-            assert_eq!(MediaType::of(content), expected, "{content:?}");
+            assert_eq!(MediaType::detect(content), expected, "{content:?}");
         }
         let pdf_behind = |bytes: usize| [vec![b'\n'; bytes], b"%PDF-1\n%%EOF".to_vec()].concat();
         let (near, far) = (pdf_behind(1019), pdf_behind(1020));
-        assert_eq!(MediaType::of(&near), Some(MediaType::Pdf));
-        assert_eq!(MediaType::of(&far), Some(MediaType::Text));
-        assert_eq!(MediaType::of(&vec![b'x'; MAX_TEXT]), Some(MediaType::Text));
-        assert_eq!(MediaType::of(&vec![b'x'; MAX_TEXT + 1]), None);
+        assert_eq!(MediaType::detect(&near), Some(MediaType::Pdf));
+        assert_eq!(MediaType::detect(&far), Some(MediaType::Text));
+        assert_eq!(
+            MediaType::detect(&vec![b'x'; MAX_TEXT]),
+            Some(MediaType::Text)
+        );
+        assert_eq!(MediaType::detect(&vec![b'x'; MAX_TEXT + 1]), None);
     }
 
     /// Spec: [ATT-03]

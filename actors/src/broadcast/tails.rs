@@ -54,7 +54,7 @@ impl Tail {
     }
 
     /// The part to tell: where it begins, and the text.
-    fn told(&self) -> (u64, String) {
+    fn text_with_offset(&self) -> (u64, String) {
         let over = self.text.len().saturating_sub(TAIL_BYTES);
         let from = self.text.ceil_char_boundary(over);
         (self.offset + from as u64, self.text[from..].to_owned())
@@ -114,7 +114,7 @@ impl Tails {
     /// An event for each call that runs and has shown something, and for the check.
     pub(super) fn events(&self) -> impl Iterator<Item = Event> {
         let calls = self.calls.iter().map(|(id, tail)| {
-            let (offset, text) = tail.told();
+            let (offset, text) = tail.text_with_offset();
             Event::ToolOutput {
                 id: id.clone(),
                 offset,
@@ -122,7 +122,7 @@ impl Tails {
             }
         });
         let step = self.step.iter().map(|(id, tail)| {
-            let (offset, text) = tail.told();
+            let (offset, text) = tail.text_with_offset();
             Event::StepOutput {
                 iteration: id.iteration,
                 attempt: id.attempt,

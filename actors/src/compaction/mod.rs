@@ -26,14 +26,14 @@ pub struct CompactionSettings {
 
 impl Default for CompactionSettings {
     fn default() -> Self {
-        Self::of(&FullSettings::default())
+        Self::from_settings(&FullSettings::default())
     }
 }
 
 impl CompactionSettings {
     /// Those among the settings, with the default in place of a number that is 0.
     #[must_use]
-    pub fn of(settings: &FullSettings) -> Self {
+    pub fn from_settings(settings: &FullSettings) -> Self {
         let default = FullSettings::default();
         let or = |number, default| if number == 0 { default } else { number };
         Self {

@@ -96,7 +96,7 @@ fn result(content: &str, is_error: bool) -> Value {
 fn a_request_is_too_long_above_the_window_without_the_reserve() {
     let goal = |window, reserve_tokens, keep_tokens| Goal {
         window,
-        settings: CompactionSettings::of(&FullSettings {
+        settings: CompactionSettings::from_settings(&FullSettings {
             auto_compact: false,
             reserve_tokens,
             keep_tokens,

@@ -32,7 +32,7 @@ fn entry(block: &Value, is_user: bool) -> Option<String> {
             } else {
                 "tool result"
             };
-            return Some(said(what, block["content"].as_str()?, MAX_RESULT));
+            return Some(quoted_turn(what, block["content"].as_str()?, MAX_RESULT));
         }
         "attachment" => return Some(attached(&block["attachment"])),
         _ => {}
@@ -41,10 +41,10 @@ fn entry(block: &Value, is_user: bool) -> Option<String> {
     match block.kind() {
         BlockKind::Text(text) => {
             let who = if is_user { "user" } else { "assistant" };
-            Some(said(who, text, MAX_TEXT))
+            Some(quoted_turn(who, text, MAX_TEXT))
         }
         BlockKind::Thinking { thinking, .. } if !thinking.trim().is_empty() => {
-            Some(said("assistant thinking", thinking, MAX_RESULT))
+            Some(quoted_turn("assistant thinking", thinking, MAX_RESULT))
         }
         BlockKind::ToolCall { name, input, .. } => {
             let input = serde_json::to_string(input).unwrap_or_default();
@@ -53,7 +53,7 @@ fn entry(block: &Value, is_user: bool) -> Option<String> {
         }
         BlockKind::ServerToolCall { .. } | BlockKind::ServerToolResult { .. } => {
             let json = serde_json::to_string(block.json()).unwrap_or_default();
-            Some(said(block.type_name(), &json, MAX_RESULT))
+            Some(quoted_turn(block.type_name(), &json, MAX_RESULT))
         }
         BlockKind::Thinking { .. } | BlockKind::RedactedThinking | BlockKind::Unknown => None,
     }
@@ -184,7 +184,7 @@ fn text(
     (text, None)
 }
 
-fn said(who: &str, text: &str, max: usize) -> String {
+fn quoted_turn(who: &str, text: &str, max: usize) -> String {
     format!("[{who}]: {}", cut(text, max))
 }
 

@@ -51,7 +51,7 @@ pub struct QueueMessage {
     pub attachments: Vec<Attachment>,
 }
 
-/// Asks whether a message would be taken now, as far as that is known without what goes with it.
+/// Asks whether a message would be taken now, by what is known without its attachments.
 /// Sent by HTTP before the files of a message are kept; answered with why it would not.
 #[derive(Debug, Clone, Message)]
 #[rtype(result = "Result<(), SubmitError>")]
@@ -92,7 +92,7 @@ pub struct ContinueRun {
 /// How a run without a new prompt begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Resumption {
-    /// With the past as it is; with what waits, if it ends with a reply.
+    /// With the unchanged past; with what waits, if it ends with a reply.
     Continue,
     /// Without the last reply, if that failed or was cancelled.
     Retry,
@@ -118,7 +118,7 @@ pub struct NoteJobs;
 #[rtype(result = "Result<SettingsAnswer, StorageError>")]
 pub struct GetSettings;
 
-/// Why settings were not changed. They are as they were.
+/// The reason why settings were not changed. They are unchanged.
 #[derive(Debug, Clone, PartialEq, Eq, Display, Error, From)]
 pub enum ChangeError {
     /// A value cannot be.
@@ -173,7 +173,7 @@ pub struct Compacted {
     pub archive: Option<String>,
 }
 
-/// Why nothing was compacted. The conversation is as it was.
+/// The reason why nothing was compacted. The conversation is unchanged.
 #[derive(Debug, Clone, PartialEq, Eq, Display, Error)]
 pub enum CompactError {
     /// As for a prompt.
@@ -182,7 +182,7 @@ pub enum CompactError {
     /// There is no summary.
     #[display("the summary failed: {_0}")]
     Summary(#[error(not(source))] String),
-    /// Somebody cancelled it.
+    /// A client cancelled it.
     #[display("cancelled")]
     Cancelled,
 }
@@ -199,7 +199,7 @@ pub enum SubmitError {
     /// The key belongs to another prompt.
     #[display("the key was used for another prompt; use a new one")]
     KeyReused,
-    /// There is nothing to go on from.
+    /// There is nothing to continue from.
     #[display("there is nothing to continue or retry: the conversation is empty")]
     Empty,
     /// The last word is the model's, and nothing waits to be said.
@@ -259,7 +259,7 @@ pub struct NoteCommand {
     pub by: Option<String>,
 }
 
-/// Notes that somebody went on from here in another conversation. Sent by HTTP when that one was made;
+/// Notes that a client continued from here in another conversation. Sent by HTTP when that one was made;
 /// answered when it is on record.
 #[derive(Debug, Clone, Message)]
 #[rtype(result = "Result<(), SubmitError>")]
@@ -286,7 +286,7 @@ pub struct AnswerApproval {
 #[derive(Debug, Clone, Message)]
 #[rtype(result = "Result<UndoAnswer, UndoError>")]
 pub struct UndoChanges {
-    /// How far back; the last run that changed something if none.
+    /// The first change to take back. `None` for those of the last run that changed something.
     pub to: Option<UndoTo>,
     /// Whether it is only told what would be done.
     pub dry_run: bool,
@@ -308,7 +308,7 @@ pub enum UndoError {
     Order(SubmitError),
 }
 
-/// Says that the rules of folders have changed: open approvals are decided anew. Sent by their keeper.
+/// Says that the rules of folders have changed: open approvals are decided again. Sent by their keeper.
 #[derive(Debug, Clone, Copy, Message)]
 #[rtype(result = "()")]
 pub struct RulesChanged;
@@ -325,7 +325,7 @@ pub struct ChangeRules {
     pub by: Option<String>,
 }
 
-/// Why rules were not changed. They are as they were.
+/// The reason why rules were not changed. They are unchanged.
 #[derive(Debug, Clone, PartialEq, Eq, Display, Error, From)]
 pub enum RulesError {
     /// There is no such rule to take back.
@@ -347,7 +347,7 @@ pub const MAX_RULES: usize = 100;
 /// Why an answer is not taken.
 #[derive(Debug, Clone, PartialEq, Eq, Display, Error, From)]
 pub enum AnswerError {
-    /// Somebody said something else before.
+    /// Another message has the key.
     #[display("approval {id} was {}{} before", told(*answer), told_by(by.as_deref()))]
     #[from(ignore)]
     Answered {
@@ -402,7 +402,7 @@ pub enum AnswerError {
 }
 
 /// Stops the run that is going. Sent by HTTP; answered when it has stopped: true if there was
-/// one, false if the conversation was idle or another run goes on.
+/// one, false if the conversation was idle or another run continues.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Message)]
 #[rtype(result = "bool")]
 pub struct CancelRun {
@@ -430,7 +430,7 @@ pub struct Overview {
     pub run: Option<RunId>,
     /// Whether that run is going; else it was interrupted.
     pub is_running: bool,
-    /// The blocks that an interrupted run left unfinished, as far as they came.
+    /// The blocks that an interrupted run left unfinished.
     pub unfinished: Vec<Piece>,
     /// The approval that waits for an operator's answer.
     pub approval: Option<Box<Approval>>,
@@ -480,7 +480,7 @@ pub struct WaitForEnd {
     pub run: RunId,
 }
 
-/// Asks for the end of a run's next reply, when it was counted. Answered with whether the run goes on.
+/// Asks for the end of a run's next reply, when it was counted. Answered with true if the run continues.
 #[derive(Debug, Clone, Copy, Message)]
 #[rtype(result = "bool")]
 pub struct WaitForReply {

@@ -53,7 +53,7 @@ impl Place {
         Self(Arc::new(None))
     }
 
-    pub(super) fn of(permit: OwnedSemaphorePermit) -> Self {
+    pub(super) fn with_permit(permit: OwnedSemaphorePermit) -> Self {
         Self(Arc::new(Some(permit)))
     }
 

@@ -39,7 +39,7 @@ struct Origin {
 
 impl Origin {
     /// The records of a journal up to record `seq`, or all.
-    fn of(journal: &Arc<dyn Journal>, seq: Option<u64>) -> Result<Self, ForkError> {
+    fn open(journal: &Arc<dyn Journal>, seq: Option<u64>) -> Result<Self, ForkError> {
         let end = journal.end();
         let seq = seq.unwrap_or(end.seq);
         if seq > end.seq {
@@ -89,7 +89,7 @@ async fn fork(
     head: impl Fn(&Header, u64) -> Header,
 ) -> Result<Arc<dyn Journal>, ForkError> {
     loop {
-        let origin = Origin::of(&journal, seq)?;
+        let origin = Origin::open(&journal, seq)?;
         let header = head(&origin.past, origin.seq);
         let path = origin.past.conversation.to_string();
         let (sender, entries) = Entries::channel();
@@ -145,8 +145,11 @@ fn ungranted(ledger: &Ledger) -> Vec<Record> {
     }
     // They are its origin's.
     for job in ledger.open_jobs() {
-        let end = JobEnd::Forked;
-        records.push(Record::JobEnded { job, end });
+        records.push(Record::JobEnded {
+            job,
+            end: JobEnd::Forked,
+            changes: None,
+        });
     }
     if !ledger.totals().rules.is_empty() {
         records.push(Record::RulesChanged {

@@ -169,7 +169,7 @@ async fn a_fork_reads_on_when_what_was_read_is_taken() {
     let (sender, mut entries) = Entries::channel();
     let journal: Arc<dyn Journal> = moving.clone();
     // What is at the end of the journal is looked at first, one time.
-    let copying = Origin::of(&journal, None).unwrap().copy(sender, 9);
+    let copying = Origin::open(&journal, None).unwrap().copy(sender, 9);
     let copying = actix::spawn(copying);
     let mut taken = 0;
     loop {
@@ -193,6 +193,6 @@ async fn a_fork_reads_on_when_what_was_read_is_taken() {
     // A fork that takes no more ends the copy.
     let (sender, entries) = Entries::channel();
     drop(entries);
-    let refused = Origin::of(&journal, None).unwrap().copy(sender, 9).await;
+    let refused = Origin::open(&journal, None).unwrap().copy(sender, 9).await;
     assert!(matches!(refused, Err(Stopped::Refused)), "{refused:?}");
 }

@@ -34,7 +34,7 @@ impl Places {
 
     fn try_take(&self) -> Option<Place> {
         let permit = Arc::clone(&self.free).try_acquire_owned().ok()?;
-        Some(Place::of(permit))
+        Some(Place::with_permit(permit))
     }
 
     /// A place; the idle conversation that was used longest ago is let go for it if need be.

@@ -41,7 +41,7 @@ impl Guidance {
     pub fn system_prompt(&self, base: &str, with_context_files: bool) -> String {
         let mut parts = vec![base.to_owned()];
         if with_context_files {
-            parts.extend(self.context_files.iter().map(ContextFile::shown));
+            parts.extend(self.context_files.iter().map(ContextFile::shown_path));
         }
         parts.push(listing(&self.skills));
         parts.retain(|part| !part.trim().is_empty());
@@ -63,7 +63,7 @@ impl Guidance {
 
 impl ContextFile {
     /// The text about it for the model.
-    fn shown(&self) -> String {
+    fn shown_path(&self) -> String {
         let text = self.text.trim_matches(['\n', '\r']);
         if text.trim().is_empty() {
             return String::new();

@@ -109,7 +109,7 @@ impl Which {
         }
     }
 
-    fn of(self, args: &[String]) -> &[String] {
+    fn select(self, args: &[String]) -> &[String] {
         match self {
             Self::All => args,
             Self::Number(number) => {
@@ -164,9 +164,9 @@ impl<'t> Place<'t> {
 
     fn fill(self, args: &[String], text: &mut Bounded) -> Option<()> {
         match self {
-            Self::Value(which) => text.push_joined(which.of(args)),
+            Self::Value(which) => text.push_joined(which.select(args)),
             Self::OrElse(which, default) => {
-                let args = which.of(args);
+                let args = which.select(args);
                 // Two empty arguments make a space, which is something.
                 if args.len() < 2 && args.iter().all(String::is_empty) {
                     text.push(default)

@@ -154,7 +154,7 @@ impl Drop for Place {
 }
 
 /// Follows a conversation until it is dropped.
-#[must_use = "the handler is told of nothing once this is dropped"]
+#[must_use = "dropping this ends the subscription of the handler"]
 pub struct Subscription(Place);
 
 impl Subscription {

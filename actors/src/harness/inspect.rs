@@ -73,7 +73,7 @@ impl Harness {
             .spawn(transcript(self.journal.clone()));
         // An error means that the thread has ended, and the conversation with it.
         let values = reading.await.map_err(|_| HarnessError::Gone)??;
-        Ok(values.into_iter().map(Message::of).collect())
+        Ok(values.into_iter().map(Message::from_value).collect())
     }
 }
 

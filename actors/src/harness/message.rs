@@ -54,7 +54,7 @@ pub enum Content<'a> {
 }
 
 impl Message {
-    pub(super) fn of(value: Value) -> Self {
+    pub(super) fn from_value(value: Value) -> Self {
         match value {
             Value::Object(message) => Self(message),
             other @ (Value::Null
@@ -81,7 +81,7 @@ impl Message {
             Some(Value::String(text)) => vec![Content::Text(text)],
             Some(Value::Array(blocks)) => {
                 let blocks = blocks.iter().filter_map(Value::as_object);
-                blocks.map(Content::of).collect()
+                blocks.map(Content::from_block).collect()
             }
             _ => Vec::new(),
         }
@@ -123,7 +123,7 @@ impl fmt::Display for Message {
 }
 
 impl<'a> Content<'a> {
-    fn of(block: &'a Object) -> Self {
+    fn from_block(block: &'a Object) -> Self {
         let text = |key: &str| block.get(key).and_then(Value::as_str);
         match text("type") {
             Some("text") => Self::Text(text("text").unwrap_or_default()),
@@ -175,7 +175,7 @@ mod tests {
             {"type": "tool_use", "id": "t1", "name": "read", "input": {"path": "a"}},
             {"type": "text", "text": "read."}, {"type": "tool_use", "id": 7}, {"type": "image"},
         ]});
-        let message = Message::of(json.clone());
+        let message = Message::from_value(json.clone());
         let input = json!({"path": "a"});
         let content = message.content();
         assert_eq!(message.role(), Role::Assistant);
@@ -197,7 +197,7 @@ mod tests {
             (json.clone(), json.to_string())
         );
 
-        let results = Message::of(json!({"role": "user", "content": [
+        let results = Message::from_value(json!({"role": "user", "content": [
             {"type": "tool_result", "tool_use_id": "t1", "content": "two", "is_error": true},
             {"type": "tool_result", "tool_use_id": "t2", "content": [{"type": "text", "text": "three"}]},
         ]}));

@@ -189,12 +189,12 @@ impl Harness {
 
     async fn end_of(&self, run: RunId, gathering: &Gathering) -> Result<Reply, HarnessError> {
         let outcome = self.conversation.send(WaitForEnd { run }).await?;
-        self.told().await?;
+        self.wait_for_handlers().await?;
         gathering.reply(run, outcome)
     }
 
     /// Waits until the handlers have received all events so far.
-    async fn told(&self) -> Result<(), HarnessError> {
+    async fn wait_for_handlers(&self) -> Result<(), HarnessError> {
         Ok(self.telling.send(Told).await?)
     }
 
@@ -328,7 +328,7 @@ impl Harness {
             by: None,
         };
         let compacted = self.conversation.send(order).await?;
-        self.told().await?;
+        self.wait_for_handlers().await?;
         Ok(compacted?)
     }
 

@@ -29,7 +29,7 @@ impl Entries {
 
     /// Records that are there.
     #[must_use]
-    pub fn of(entries: Vec<Bytes>) -> Self {
+    pub fn from_lines(entries: Vec<Bytes>) -> Self {
         let (sender, receiver) = mpsc::channel(2);
         for part in [entries, Vec::new()] {
             // There is room for both, and none that is lost would go unnoticed.

@@ -116,7 +116,7 @@ impl Found {
 pub(super) fn find(line: &[u8], seal: Seal) -> Result<Found, &'static str> {
     let line = line.trim_ascii_end();
     let found = match Sealed::split(line) {
-        Some(sealed) if seal.sum(sealed.body) == sealed.sum => whole(line, 0, &sealed),
+        Some(sealed) if seal.sum(sealed.body) == sealed.sum => complete_line(line, 0, &sealed),
         Some(_) => ending(line, seal).ok_or("its checksum is wrong"),
         None if Sealed::is_broken(line) => Err("its checksum is damaged"),
         None => unsealed(line, seal),
@@ -128,7 +128,7 @@ pub(super) fn find(line: &[u8], seal: Seal) -> Result<Found, &'static str> {
 }
 
 /// A record whose checksum is right.
-fn whole(line: &[u8], start: usize, sealed: &Sealed<'_>) -> Result<Found, &'static str> {
+fn complete_line(line: &[u8], start: usize, sealed: &Sealed<'_>) -> Result<Found, &'static str> {
     let seq = match prefix(sealed.body) {
         Some((seq, _)) => seq,
         None => {
@@ -158,7 +158,7 @@ fn ending(line: &[u8], seal: Seal) -> Option<Found> {
         if let Some(sealed) = Sealed::split(&line[upto..])
             && seal.sum(sealed.body) == sealed.sum
         {
-            return whole(line, upto, &sealed).ok();
+            return complete_line(line, upto, &sealed).ok();
         }
         upto += SEQ.len() - 1;
     }

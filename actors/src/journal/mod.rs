@@ -222,7 +222,7 @@ pub trait JournalStore: Send + Sync + 'static {
         header: Header,
         entries: Vec<Bytes>,
     ) -> StorageFuture<Result<Arc<dyn Journal>, OpenError>> {
-        self.create_from(header, Entries::of(entries))
+        self.create_from(header, Entries::from_lines(entries))
     }
 
     /// The same with records that come a few at a time, and are written as they come.

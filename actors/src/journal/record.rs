@@ -6,8 +6,9 @@
 use std::collections::BTreeMap;
 
 use harness_protocol::{
-    Approval, Attachment, CompactionReason, ContextWindow, Extent, FileChange, HeldRule, JobEnd,
-    Queue, QueueItem, RunRules, Scope, Settings, Subject, UndoneFile, Usage, Verdict, Withdrawal,
+    Approval, Attachment, CompactionReason, ContextWindow, Extent, FileChange, HeldRule,
+    JobChanges, JobEnd, Queue, QueueItem, RunRules, Scope, Settings, Subject, UndoneFile, Usage,
+    Verdict, Withdrawal,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -200,6 +201,9 @@ pub enum Record {
         /// The outcome of the job.
         #[serde(flatten)]
         end: JobEnd,
+        /// The files that changed while the job ran. `None` if that is not known, or if the job could not write.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        changes: Option<JobChanges>,
     },
     /// The rules of the conversation are others.
     RulesChanged {

@@ -55,7 +55,7 @@ impl Call {
             .for_call(self.order.request.key_source().map(|source| &**source))
             .await
         {
-            Ok(client) => self.client = client.of(&self.order.call_id.conversation),
+            Ok(client) => self.client = client.for_conversation(&self.order.call_id.conversation),
             Err(error) => {
                 log::warn!("call {} failed: {error}", self.order.call_id);
                 return failed(self.order.call_id, error, false, Vec::new());

@@ -90,9 +90,9 @@ impl ApiClient {
     }
 
     /// The client with what that conversation must not see.
-    pub(super) fn of(self, conversation: &ConversationId) -> Self {
+    pub(super) fn for_conversation(self, conversation: &ConversationId) -> Self {
         Self {
-            redaction: self.redaction.of(conversation),
+            redaction: self.redaction.for_conversation(conversation),
             ..self
         }
     }

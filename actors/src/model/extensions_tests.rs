@@ -360,7 +360,7 @@ async fn the_key_is_resolved_for_every_call() {
     // The keys are hidden from the conversation that brought them, the settings' from all.
     let text = || "key-one-0123456789 static-key".to_owned();
     let ours = ConversationId::new("c");
-    assert_eq!(redaction.of(&ours).apply(text()), "*** ***");
+    assert_eq!(redaction.for_conversation(&ours).apply(text()), "*** ***");
     assert_eq!(redaction.apply(text()), "key-one-0123456789 ***");
 }
 

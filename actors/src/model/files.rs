@@ -24,7 +24,7 @@ pub(super) struct Sight {
 
 impl Sight {
     /// Follows the API; a kind that it does not mention counts as seen.
-    pub(super) fn of(info: Option<&ModelInfo>) -> Self {
+    pub(super) fn from_model(info: Option<&ModelInfo>) -> Self {
         let capabilities = info.map(|info| &info.capabilities);
         let images = capabilities.and_then(|can| can.image_input.supported);
         let pdfs = capabilities.and_then(|can| can.pdf_input.supported);
@@ -45,7 +45,7 @@ enum Kind {
 }
 
 impl Kind {
-    fn of(file: &Attachment) -> Self {
+    fn from_attachment(file: &Attachment) -> Self {
         match essence(file) {
             "application/pdf" => Self::Pdf,
             essence if essence.starts_with("image/") => Self::Image,
@@ -66,7 +66,7 @@ fn essence(file: &Attachment) -> &str {
 
 /// True if a request with this file depends on whether the model can see.
 pub(super) fn needs_sight(file: &Attachment) -> bool {
-    matches!(Kind::of(file), Kind::Image | Kind::Pdf)
+    matches!(Kind::from_attachment(file), Kind::Image | Kind::Pdf)
 }
 
 /// Maximum number of tokens of an image.
@@ -77,7 +77,7 @@ const IMAGE_TOKENS: u64 = 5000;
 /// Maximum number of tokens of a file with its name. That of a PDF file is not known before the API has read it.
 pub(super) fn most_tokens(file: &Attachment) -> u64 {
     let name = name_of(file).len() as u64 + 100;
-    let content = match Kind::of(file) {
+    let content = match Kind::from_attachment(file) {
         Kind::Image => IMAGE_TOKENS,
         Kind::Text => file.bytes,
         Kind::Pdf | Kind::Other => u64::MAX,
@@ -94,8 +94,8 @@ pub(super) async fn blocks(
     size: usize,
 ) -> Result<Bytes, ModelError> {
     let mut blocks = String::new();
-    for run in files.chunk_by(|a, b| Kind::of(a) == Kind::of(b)) {
-        let Some(kind) = run.first().map(Kind::of) else {
+    for run in files.chunk_by(|a, b| Kind::from_attachment(a) == Kind::from_attachment(b)) {
+        let Some(kind) = run.first().map(Kind::from_attachment) else {
             continue;
         };
         let unseen = match kind {

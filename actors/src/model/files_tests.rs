@@ -146,9 +146,9 @@ async fn what_cannot_be_sent_is_said() {
 fn a_model_is_taken_to_see_unless_the_api_says_otherwise() {
     let sight = |json: Value| {
         let info: ModelInfo = serde_json::from_value(json).unwrap();
-        Sight::of(Some(&info))
+        Sight::from_model(Some(&info))
     };
-    assert_eq!(Sight::of(None), ALL);
+    assert_eq!(Sight::from_model(None), ALL);
     assert_eq!(sight(json!({"id": "m"})), ALL);
     let images = json!({"image_input": {"supported": false}, "pdf_input": {"supported": true}});
     assert_eq!(

@@ -73,7 +73,7 @@ impl Learned {
 
     /// The smallest window that an error named, in tokens.
     pub(super) fn window(&self, key_source: Option<&Arc<str>>, model: &Arc<str>) -> Option<u64> {
-        let lesson = self.of(key_source, model, |lessons| lessons.window);
+        let lesson = self.find(key_source, model, |lessons| lessons.window);
         let window = lesson.flatten().filter(Lesson::holds);
         window.map(|lesson| lesson.what)
     }
@@ -96,7 +96,7 @@ impl Learned {
         key_source: Option<&Arc<str>>,
         model: &Arc<str>,
     ) -> Option<u32> {
-        let lesson = self.of(key_source, model, |lessons| lessons.reply_maximum);
+        let lesson = self.find(key_source, model, |lessons| lessons.reply_maximum);
         let maximum = lesson.flatten().filter(Lesson::holds);
         maximum.map(|lesson| lesson.what)
     }
@@ -135,7 +135,7 @@ impl Learned {
 
     /// The parts of a request that the API does not take.
     pub(super) fn left_out(&self, key_source: Option<&Arc<str>>, model: &Arc<str>) -> LeftOut {
-        let left_out = self.of(key_source, model, |lessons| {
+        let left_out = self.find(key_source, model, |lessons| {
             let files = lessons.files.iter().filter(|(_, lesson)| lesson.holds());
             LeftOut::of_files(files.map(|(file, _)| file.clone()))
         });
@@ -156,7 +156,7 @@ impl Learned {
         lesson(models.entry(asked).or_default());
     }
 
-    fn of<T>(
+    fn find<T>(
         &self,
         key_source: Option<&Arc<str>>,
         model: &Arc<str>,

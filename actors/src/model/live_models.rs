@@ -41,7 +41,7 @@ pub(super) async fn one(client: ApiClient, model: Arc<str>) -> Result<Models, Mo
     match get(&client, &format!("/v1/models/{model}")).await {
         Ok(info) => {
             let read = serde_json::from_value(info).into_iter();
-            Ok(read.map(|info| shown(info, &client)).collect())
+            Ok(read.map(|info| redacted(info, &client)).collect())
         }
         Err(ModelError::Api { status: 404, .. }) => Ok(Models::default()),
         Err(error) => Err(error),
@@ -59,7 +59,7 @@ pub(super) async fn live_models(client: &ApiClient) -> (Models, Result<(), Model
     if let Some(transport) = client.transport() {
         return match transport.models().await {
             Ok(models) => {
-                let models = models.into_iter().map(|info| shown(info, client));
+                let models = models.into_iter().map(|info| redacted(info, client));
                 (models.collect(), Ok(()))
             }
             Err(error) => (Models::default(), Err(error.redacted(client.redaction()))),
@@ -74,7 +74,7 @@ pub(super) async fn live_models(client: &ApiClient) -> (Models, Result<(), Model
         };
         // One that makes no sense does not lose the others.
         let read = page.data.into_iter().map(serde_json::from_value);
-        models.extend(read.flatten().map(|info| shown(info, client)));
+        models.extend(read.flatten().map(|info| redacted(info, client)));
         match page.last_id {
             Some(last_id) if page.has_more => after = format!("&after_id={last_id}"),
             _ => break,
@@ -84,7 +84,7 @@ pub(super) async fn live_models(client: &ApiClient) -> (Models, Result<(), Model
 }
 
 /// A model as it may be shown: a gateway may quote what it was sent anywhere.
-fn shown(info: ModelInfo, client: &ApiClient) -> Arc<ModelInfo> {
+fn redacted(info: ModelInfo, client: &ApiClient) -> Arc<ModelInfo> {
     let redaction = client.redaction();
     Arc::new(ModelInfo {
         id: redaction.apply(info.id),

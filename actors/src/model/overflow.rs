@@ -11,7 +11,7 @@ struct Said {
     window_behind: &'static [&'static str],
 }
 
-const fn said(texts: &'static [&'static str], window_behind: &'static [&'static str]) -> Said {
+const fn pattern(texts: &'static [&'static str], window_behind: &'static [&'static str]) -> Said {
     Said {
         texts,
         window_behind,
@@ -23,59 +23,59 @@ const fn said(texts: &'static [&'static str], window_behind: &'static [&'static 
 /// Source: answers that public trackers report, and the list of such texts that the agent pi keeps.
 const SAYINGS: [Said; 22] = [
     // Anthropic
-    said(&["prompt is too long"], &[" > "]),
-    said(&["exceed context limit"], &[" > "]),
-    said(&["exceeds context limit"], &[" > "]),
+    pattern(&["prompt is too long"], &[" > "]),
+    pattern(&["exceed context limit"], &[" > "]),
+    pattern(&["exceeds context limit"], &[" > "]),
     // Amazon Bedrock
-    said(&["input is too long"], &[]),
+    pattern(&["input is too long"], &[]),
     // OpenAI
-    said(&["exceed the context window"], &[]),
-    said(&["exceeds the context window"], &[]),
-    said(&["exceeds the model's context window"], &[]),
-    said(&["context_length_exceeded"], &[]),
+    pattern(&["exceed the context window"], &[]),
+    pattern(&["exceeds the context window"], &[]),
+    pattern(&["exceeds the model's context window"], &[]),
+    pattern(&["context_length_exceeded"], &[]),
     // OpenAI, OpenRouter, vLLM, SGLang; Mistral names its number in front
-    said(
+    pattern(
         &["maximum context length"],
         &["context length is ", "context length of ", "model with "],
     ),
     // llama.cpp
-    said(
+    pattern(
         &["exceed_context_size_error"],
         &["context size (", "n_ctx: "],
     ),
-    said(
+    pattern(
         &["exceeds the available context size"],
         &["context size (", "n_ctx: "],
     ),
     // Google
-    said(
+    pattern(
         &["input token count", "exceeds the maximum"],
         &["tokens allowed (", "tokens allowed "],
     ),
     // xAI
-    said(&["maximum prompt length is"], &["prompt length is "]),
+    pattern(&["maximum prompt length is"], &["prompt length is "]),
     // Groq
-    said(&["reduce the length of the messages"], &[]),
+    pattern(&["reduce the length of the messages"], &[]),
     // LM Studio
-    said(&["greater than the context length"], &[]),
-    said(
+    pattern(&["greater than the context length"], &[]),
+    pattern(
         &["loaded with context length of only"],
         &["context length of only "],
     ),
     // GitHub Copilot
-    said(&["token count", "exceeds the limit of"], &["the limit of "]),
+    pattern(&["token count", "exceeds the limit of"], &["the limit of "]),
     // Ollama
-    said(
+    pattern(
         &["prompt too long", "context length"],
         &["context length of ", "context length ("],
     ),
     // MiniMax; the number after it is that of the error
-    said(&["context window exceeds limit"], &[]),
+    pattern(&["context window exceeds limit"], &[]),
     // Kimi
-    said(&["exceeded model token limit"], &["token limit: "]),
+    pattern(&["exceeded model token limit"], &["token limit: "]),
     // Text Generation Inference
-    said(&["`inputs`", "must have less than"], &["less than "]),
-    said(
+    pattern(&["`inputs`", "must have less than"], &["less than "]),
+    pattern(
         &["`inputs` tokens + `max_new_tokens` must be"],
         &["must be <= "],
     ),

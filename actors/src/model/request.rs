@@ -40,7 +40,7 @@ pub struct ModelChoice {
 impl ModelChoice {
     /// The model of that id; without one, the default.
     #[must_use]
-    pub fn of(id: Option<&str>) -> Self {
+    pub fn from_id(id: Option<&str>) -> Self {
         Self {
             id: id.unwrap_or(DEFAULT_MODEL).into(),
             chosen: id.is_some(),
@@ -413,7 +413,7 @@ impl ModelRequest {
             let piece = match piece {
                 Piece::Json(json) => json.clone(),
                 Piece::Attachments(files) => {
-                    blocks(files, store, Sight::of(info), left_out, size).await?
+                    blocks(files, store, Sight::from_model(info), left_out, size).await?
                 }
             };
             size = size.saturating_add(piece.len());

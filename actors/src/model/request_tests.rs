@@ -399,7 +399,7 @@ fn the_largest_size_counts_bytes_behind_what_the_api_has_counted() {
         name: None,
     };
     let request = |files: Vec<Attachment>| {
-        let model = ModelChoice::of(Some("m"));
+        let model = ModelChoice::from_id(Some("m"));
         let messages = vec![
             Piece::Json("x".repeat(1_000).into()),
             Piece::Attachments(files.into()),

@@ -61,7 +61,7 @@ pub(super) fn thinks(fields: &str) -> bool {
 pub(super) fn takes_temperature(model: &str) -> bool {
     // Gateways put a prefix before the name.
     let own = model.rfind("claude-").map_or(model, |at| &model[at..]);
-    Generation::of(own).is_none_or(|generation| generation.version < (4, 7))
+    Generation::from_model(own).is_none_or(|generation| generation.version < (4, 7))
 }
 
 /// The fields of a request that make a model think so much, each with a comma in front.
@@ -130,7 +130,7 @@ fn budget(level: ThinkingLevel, max_tokens: u32) -> Option<u32> {
 
 /// The ways of a model, by the API's description, else by its generation.
 fn ability(info: Option<&ModelInfo>, model: &str) -> Option<Ability> {
-    let known = Generation::of(model).and_then(Generation::ability);
+    let known = Generation::from_model(model).and_then(Generation::ability);
     let Some(info) = info else {
         return known;
     };
@@ -179,7 +179,7 @@ struct Generation<'a> {
 
 impl<'a> Generation<'a> {
     /// From ids, for example `claude-3-5-haiku-20241022` and `claude-opus-4-5`.
-    fn of(model: &'a str) -> Option<Self> {
+    fn from_model(model: &'a str) -> Option<Self> {
         let parts = model.strip_prefix("claude-")?.split('-');
         let (numbers, words): (Vec<&str>, Vec<&str>) = parts
             .filter(|part| *part != "latest")

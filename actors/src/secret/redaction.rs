@@ -124,7 +124,7 @@ impl Redaction {
 
     /// The same, with the keys that this conversation brings.
     #[must_use]
-    pub fn of(&self, conversation: &ConversationId) -> Self {
+    pub fn for_conversation(&self, conversation: &ConversationId) -> Self {
         Self {
             conversation: Some(conversation.clone()),
             ..self.clone()

@@ -25,7 +25,7 @@ fn secrets_are_taken_out_wherever_they_stand() {
 #[test]
 fn a_secret_that_is_added_counts_in_all_clones_and_for_ever() {
     let redaction = Redaction::default();
-    let clone = redaction.clone().of(&conversation("c"));
+    let clone = redaction.clone().for_conversation(&conversation("c"));
     redaction.add_all((0..300).map(|number| format!("token-{number:04}").into()));
     redaction.add("token-new".into());
     let text = "token-0000 token-0299 token-new token-0300".to_owned();
@@ -102,8 +102,8 @@ fn a_key_of_a_conversation_counts_there_only() {
     let (one, other) = (conversation("one"), conversation("other"));
     let text = || format!("{KEY} key-of-one-0123456789");
     redaction.learn(&one, "key-of-one-0123456789".into());
-    assert_eq!(redaction.of(&one).apply(text()), "*** ***");
-    for elsewhere in [redaction.of(&other), redaction.clone()] {
+    assert_eq!(redaction.for_conversation(&one).apply(text()), "*** ***");
+    for elsewhere in [redaction.for_conversation(&other), redaction.clone()] {
         assert_eq!(elsewhere.apply(text()), "*** key-of-one-0123456789");
     }
 }
@@ -120,7 +120,10 @@ fn words_and_paths_are_not_learned() {
         "~/some/long/path",
     ] {
         redaction.learn(&one, word.into());
-        assert_eq!(redaction.of(&one).apply(word.to_owned()), word);
+        assert_eq!(
+            redaction.for_conversation(&one).apply(word.to_owned()),
+            word
+        );
     }
 }
 
@@ -134,7 +137,7 @@ fn the_keys_of_conversations_are_not_collected_for_ever() {
         redaction.learn(&one, key(number).into());
         redaction.learn(&one, key(1).into());
     }
-    let left = |number| redaction.of(&one).apply(key(number));
+    let left = |number| redaction.for_conversation(&one).apply(key(number));
     assert_eq!(
         [left(0), left(1), left(2)],
         [key(0), MASK.into(), MASK.into()]

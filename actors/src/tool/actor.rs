@@ -128,10 +128,10 @@ impl ToolActor {
             reply_to,
         } = order;
         let cancellation = Cancellation::new();
-        let output = LiveOutput::of(call_id.clone(), ctx.address().recipient());
+        let output = LiveOutput::for_call(call_id.clone(), ctx.address().recipient());
         let context = ToolContext {
             output: output.clone(),
-            seen: Seen::of(seen),
+            seen: Seen::from_before(seen),
             approved: self.approved.clone(),
             extent: ExtentNote::default(),
             closed: Arc::clone(&self.closed),
@@ -144,7 +144,7 @@ impl ToolActor {
             command_folder,
             jobs,
             cancellation: cancellation.clone(),
-            redaction: self.redaction.of(&call_id.conversation),
+            redaction: self.redaction.for_conversation(&call_id.conversation),
         };
         let limit = self.limit;
         let work = async move {
@@ -175,7 +175,7 @@ impl ToolActor {
             let Some(call) = actor.calls.get(&call_id) else {
                 return; // Its result says the rest.
             };
-            let redaction = actor.redaction.of(&call_id.conversation);
+            let redaction = actor.redaction.for_conversation(&call_id.conversation);
             let Some(piece) = call.output.next(&redaction) else {
                 return;
             };
@@ -221,7 +221,7 @@ impl ToolActor {
         let outcome = if is_void {
             ToolOutcome::failed("cancelled by user")
         } else {
-            let redaction = self.redaction.of(&call_id.conversation);
+            let redaction = self.redaction.for_conversation(&call_id.conversation);
             ToolOutcome {
                 result: bounded(outcome.result, &redaction),
                 ..outcome
@@ -388,7 +388,7 @@ async fn work(
     }
 }
 
-/// The end of a call that waits for a decision: rules go by the folder as it is now.
+/// The end of a call that waits for a decision: rules go by the present folder.
 async fn ask_about(subject: Subject, folder: Arc<Path>) -> End {
     let look = move || std::fs::metadata(folder);
     let found = blocking(look).await.ok().and_then(Result::ok);

@@ -78,7 +78,7 @@ fn binary_kind(head: &[u8]) -> Option<BinaryKind> {
         let known = |(start, _): &&(&[u8], &str)| head.starts_with(start);
         SIGNATURES.iter().find(known).map(|(_, name)| *name)
     };
-    match MediaType::of(head) {
+    match MediaType::detect(head) {
         Some(
             kind @ (MediaType::Png
             | MediaType::Jpeg

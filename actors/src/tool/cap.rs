@@ -20,7 +20,7 @@ pub(super) struct Shown {
 /// The whole lines at the start of a text that have at most `max` bytes together; part of a line if
 /// the first one is longer. Secrets are taken out before the cut. A text over `max` may have been
 /// cut before: what may be the start of a secret at its end is not shown.
-pub(super) fn shown(text: &str, max: usize, redaction: &Redaction) -> Shown {
+pub(super) fn capped(text: &str, max: usize, redaction: &Redaction) -> Shown {
     if text.len() <= max {
         let whole = redaction.apply(text.to_owned());
         // Only a secret of many short lines is longer when it is taken out.
@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     fn plain(text: &str, max: usize) -> Shown {
-        shown(text, max, &Redaction::default())
+        capped(text, max, &Redaction::default())
     }
 
     /// Spec: [TOOL-06]
@@ -103,7 +103,7 @@ mod tests {
         for known in 1..=secret.len() {
             for max in 5..known + 5 {
                 let text = format!("12345{}", &secret[..known]);
-                let shown = shown(&text, max, &redaction);
+                let shown = capped(&text, max, &redaction);
                 let left = if known == secret.len() && max > 5 {
                     &"12345***"[..max.min(8)]
                 } else {
@@ -124,10 +124,10 @@ mod tests {
             ends_line: true,
         };
         for max in [39, 45] {
-            assert_eq!(shown(&text, max, &redaction), expected, "{max}");
+            assert_eq!(capped(&text, max, &redaction), expected, "{max}");
         }
         // A secret that fits in is taken out, with nothing cut.
-        assert_eq!(shown(&text, 100, &redaction).text, "a ***\nb ***\n***");
+        assert_eq!(capped(&text, 100, &redaction).text, "a ***\nb ***\n***");
     }
 
     /// Spec: [SEC-22]
@@ -135,6 +135,6 @@ mod tests {
     fn a_character_that_was_cut_hides_no_start_of_a_secret() {
         let redaction = Redaction::new(vec!["0123456789ä-key".into()]);
         let text = "xx0123456789\u{fffd}";
-        assert_eq!(shown(text, 8, &redaction).text, "xx");
+        assert_eq!(capped(text, 8, &redaction).text, "xx");
     }
 }

@@ -148,7 +148,7 @@ pub struct ToolContext {
     pub closed: Arc<[PathBuf]>,
     /// Where the contents of files before changes are kept; nowhere if none.
     pub before: Option<BeforeStore>,
-    /// Starts programs; without it they are started as they are.
+    /// Starts programs; without it they are started unchanged.
     pub launcher: Launching,
     /// Where the outputs of commands are kept that are too long to be shown; nowhere if none.
     pub outputs: Option<Outputs>,

@@ -12,7 +12,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::basic_pattern::syntax_note;
-use super::cap::{MAX_TEXT_BYTES, shown};
+use super::cap::{MAX_TEXT_BYTES, capped};
 use super::command::Output;
 use super::{
     Cancellation, Tool, ToolContext, ToolError, ToolFuture, Touched, closed, command, input, path,
@@ -228,7 +228,7 @@ fn answer(
     if failed && text.is_empty() {
         return Err(failure(&complaint, path));
     }
-    let shown = shown(text, MAX_TEXT_BYTES, redaction);
+    let shown = capped(text, MAX_TEXT_BYTES, redaction);
     let mut result = json!({ "matches": shown.text });
     if shown.is_cut {
         let note = format!(

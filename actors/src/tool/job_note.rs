@@ -1,7 +1,18 @@
 //! The facts about a job that the sums of a conversation keep.
 
-use harness_protocol::JobEnd;
+use harness_protocol::{JobChanges, JobEnd};
 use serde::{Deserialize, Serialize};
+
+/// A job that ended, with the files that changed while it ran. `None` if that is not known, or if it could not write.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EndedJob {
+    /// Names it within its conversation.
+    pub job: u64,
+    /// Its end.
+    pub end: JobEnd,
+    /// The files.
+    pub changes: Option<JobChanges>,
+}
 
 /// A job of a conversation, as its records tell it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -15,7 +26,10 @@ pub struct JobNote {
     /// How it ended; no record says so if none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end: Option<JobEnd>,
-    /// Whether the model was told of that.
+    /// The words about the files that changed while it ran, if any are known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub changes: Option<String>,
+    /// True if the model knows the end.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_told: bool,
 }

@@ -36,7 +36,7 @@ pub trait Launcher: Send + Sync + 'static {
 
     /// The command that starts a program of a tool that only looks: the program's name and arguments come
     /// behind. The program ends when the thread ends that starts it, and takes no more than it needs.
-    /// Without this command it is started as it is.
+    /// Without this command it is started unchanged.
     fn looking(&self) -> Option<Command> {
         None
     }

@@ -8,7 +8,7 @@ use harness_protocol::Extent;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::cap::{MAX_TEXT_BYTES, shown};
+use super::cap::{MAX_TEXT_BYTES, capped};
 use super::command::Output;
 use super::{
     Cancellation, Tool, ToolContext, ToolError, ToolFuture, Touched, closed, command, input, path,
@@ -115,7 +115,7 @@ fn answer(output: &Output, redaction: &Redaction) -> Result<Value, ToolError> {
     if !succeeded && text.is_empty() {
         return Err(failure(&complaint));
     }
-    let shown = shown(text, MAX_TEXT_BYTES, redaction);
+    let shown = capped(text, MAX_TEXT_BYTES, redaction);
     let mut result = json!({ "entries": shown.text });
     if shown.is_cut {
         let note = format!(

@@ -16,7 +16,7 @@ use crate::send::tell;
 const MAX_WAITING: usize = 64 * 1024;
 /// How much of it is kept when there is more: half, so that keeping it costs no more than writing it.
 const KEPT: usize = MAX_WAITING / 2;
-/// How much is shown at once, in bytes as they were written.
+/// How much is shown at once, in bytes before redaction.
 const MAX_PIECE: usize = 8 * 1024;
 
 /// Where a tool writes what operators are to see before its result is there. Clones write to the same
@@ -42,7 +42,7 @@ struct Written {
 #[rtype(result = "()")]
 pub(crate) struct Wrote(pub(crate) CallId);
 
-/// A piece of a call's output, as it is shown at once.
+/// A piece of a call's output, for clients.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Piece {
     /// Where it begins in all that the call has shown and left out, in bytes.
@@ -54,8 +54,8 @@ pub(crate) struct Piece {
 }
 
 impl LiveOutput {
-    /// The output of a call; the actor is told when there is something to show.
-    pub(crate) fn of(call_id: CallId, actor: Recipient<Wrote>) -> Self {
+    /// The output of a call; the actor gets a message when there is something to show.
+    pub(crate) fn for_call(call_id: CallId, actor: Recipient<Wrote>) -> Self {
         Self(Some(Arc::new(Mutex::new(Written {
             call_id,
             waiting: String::new(),

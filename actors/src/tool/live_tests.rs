@@ -23,7 +23,7 @@ fn output() -> LiveOutput {
         conversation: ConversationId::new("c"),
         number: 1,
     };
-    LiveOutput::of(call_id, Ear.start().recipient())
+    LiveOutput::for_call(call_id, Ear.start().recipient())
 }
 
 /// How much memory the text takes that waits.

@@ -50,7 +50,7 @@ pub use edit::Edit;
 pub use error::ToolError;
 pub use extent::ExtentNote;
 pub use grep::Grep;
-pub use job_note::JobNote;
+pub use job_note::{EndedJob, JobNote};
 pub use launch::{Contained, Denial, FileCopy, Launch, LaunchOrder, Launcher, Launching, Report};
 pub use list_dir::ListDir;
 pub use live::LiveOutput;
@@ -87,7 +87,7 @@ pub(crate) fn reading_tools() -> Vec<Arc<dyn Tool>> {
     vec![Arc::new(Read), Arc::new(ListDir), Arc::new(Grep)]
 }
 
-/// Whether a change that was begun has been made, as far as its file tells; none if that is another one by
+/// True if a change that was begun has been made, by the look of its file; none if that is another one by
 /// now. Blocks.
 pub(crate) fn has_happened(change: &harness_protocol::FileChange) -> Option<bool> {
     change::has_happened(change)

@@ -10,7 +10,7 @@ use super::{ToolContext, ToolError, Touched, input};
 use crate::blocking;
 use crate::reply::Object;
 
-/// Where a path that the model gave lies: relative ones start at the workspace.
+/// The absolute path for one that the model gave: relative ones start at the workspace.
 fn resolve(workspace: &Path, path: &str) -> Result<PathBuf, ToolError> {
     if path.is_empty() {
         return Err("path is required".into());

@@ -36,7 +36,7 @@ else
 fi
 "#;
 
-/// Starts commands as they are, by `bash` and `setsid`, which it needs: nothing contains them. What a command
+/// Starts commands unchanged, by `bash` and `setsid`, which it needs: nothing contains them. What a command
 /// started is ended with it, but not what began a session of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct PlainLauncher;

@@ -22,7 +22,7 @@ pub struct Planned {
 /// Why a plan was not carried out.
 #[derive(Debug, Clone, PartialEq, Eq, Display, Error, From)]
 pub enum EffectError {
-    /// The file is not as it was when the change was planned. Nothing was changed.
+    /// The file was changed after the change was planned. Nothing was changed.
     #[display("the file was changed meanwhile")]
     Changed,
     /// It failed. Nothing was changed.

@@ -71,7 +71,7 @@ mod system {
             .map_err(|error| path::io_error(&error, "path not found"))
     }
 
-    /// Whether it lies in that file system; also if that cannot be told.
+    /// True if it is in that file system, or if that cannot be told.
     fn is_procfs(file: &File) -> bool {
         fstatfs(file).map_or(true, |found| found.filesystem_type() == PROC_SUPER_MAGIC)
     }
@@ -103,7 +103,7 @@ mod system {
         lines.filter_map(mount).collect()
     }
 
-    /// A field of the table: spaces and the like stand there as three octal digits.
+    /// A field of the table: spaces and the like are three octal digits there.
     fn unescaped(field: &[u8]) -> OsString {
         let mut bytes = Vec::with_capacity(field.len());
         let mut rest = field;

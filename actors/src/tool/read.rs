@@ -12,7 +12,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::binary_file::binary_note;
-use super::cap::{MAX_TEXT_BYTES, Shown, shown};
+use super::cap::{MAX_TEXT_BYTES, Shown, capped};
 use super::change::check_size;
 use super::look_alikes::look_alikes;
 use super::{
@@ -172,7 +172,7 @@ fn text(
     context: &ToolContext,
 ) -> Result<String, ToolError> {
     let (text, extent) = match (start_line, end_line) {
-        (None, None) => whole(&mut file, path, context)?,
+        (None, None) => whole_file(&mut file, path, context)?,
         (start, end) => range(&mut file, path, start, end, context)?,
     };
     context.extent.note(extent);
@@ -189,8 +189,8 @@ fn check_regular(metadata: &std::fs::Metadata) -> Result<(), ToolError> {
     Ok(())
 }
 
-/// The file as it is, up to the cap, for which a newline at the end does not count.
-fn whole(
+/// The file, up to the cap, for which a newline at the end does not count.
+fn whole_file(
     file: &mut File,
     path: &Path,
     context: &ToolContext,
@@ -460,7 +460,7 @@ fn answer(text: &str, first: i64, redaction: &Redaction) -> (Value, Option<CutLi
         text: kept,
         is_cut,
         ends_line,
-    } = shown(text, MAX_TEXT_BYTES, redaction);
+    } = capped(text, MAX_TEXT_BYTES, redaction);
     if !is_cut {
         return (json!({"content": kept}), None);
     }

@@ -34,7 +34,7 @@ pub struct Seen {
 
 impl Seen {
     /// The files on record, for one call.
-    pub(crate) fn of(before: SeenBefore) -> Self {
+    pub(crate) fn from_before(before: SeenBefore) -> Self {
         Self {
             before,
             new: Arc::default(),
@@ -150,7 +150,7 @@ mod tests {
         assert_eq!(noted.last().unwrap().lines, [(1, 4), (7, 9)]);
         // As in a later call, with what is on record.
         let before = noted.into_iter().map(|file| (file.path.clone(), file));
-        let seen = Seen::of(Arc::new(before.collect()));
+        let seen = Seen::from_before(Arc::new(before.collect()));
         seen.note_lines(path, "a".to_owned(), (2, 3), 9);
         assert!(seen.take().is_empty(), "it adds nothing");
         seen.note_lines(path, "a".to_owned(), (5, 7), 9);

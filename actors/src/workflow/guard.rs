@@ -33,7 +33,7 @@ pub struct Guard {
 impl Guard {
     /// That of a manifest.
     #[must_use]
-    pub fn of(manifest: &Manifest) -> Self {
+    pub fn for_manifest(manifest: &Manifest) -> Self {
         let mut guard = Self {
             globs: manifest.protect.paths.clone(),
             ..Self::default()

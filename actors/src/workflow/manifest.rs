@@ -121,7 +121,7 @@ impl fmt::Display for Program {
 impl Command {
     /// A program with its arguments, which may take 5 minutes.
     #[must_use]
-    pub fn of(words: &[&str]) -> Self {
+    pub fn from_words(words: &[&str]) -> Self {
         Self::new(Program::Cmd(
             words.iter().map(ToString::to_string).collect(),
         ))

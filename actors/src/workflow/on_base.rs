@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::StopHandle;
 use super::check_run::{CheckOrder, run_check};
-use super::driver::{end_of, said};
+use super::driver::{end_of, end_text};
 use super::facts::{CommandEnd, CommandRun, Head, Names};
 use super::git::lock::{Holder, RepositoryLock};
 use super::git::{RepositoryGit, WorkflowGit as _, Worktree};
@@ -196,7 +196,7 @@ impl Ground<'_> {
         for command in &workspace.prepare {
             let ran = self.order.command(command, None, &root, stop);
             if ran.end != CommandEnd::Exited(0) {
-                let said = said(&ran.end);
+                let said = end_text(&ran.end);
                 let tail = ran.tail.trim_end();
                 return Err(format!(
                     "what makes the worktree ready failed ({said}): {tail}"

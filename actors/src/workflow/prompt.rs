@@ -24,7 +24,7 @@ leave. Nothing that you say is taken for a result.
 pub fn first(manifest: &Manifest, ledger: &WorkflowLedger, iteration: &OpenIteration) -> String {
     let mut text = String::from(RULES);
     let protected = manifest.protect.paths.join(", ");
-    let guard = Guard::of(manifest);
+    let guard = Guard::for_manifest(manifest);
     if !protected.is_empty() {
         add(
             &mut text,
@@ -128,7 +128,7 @@ fn add_checks(text: &mut String, manifest: &Manifest, feature: &str) {
     let checks = acceptance(manifest, feature).iter().chain(&manifest.checks);
     let lines: Vec<String> = checks
         .filter(|check| !check.hidden)
-        .filter_map(told)
+        .filter_map(check_text)
         .collect();
     if lines.is_empty() {
         return;
@@ -140,7 +140,7 @@ fn add_checks(text: &mut String, manifest: &Manifest, feature: &str) {
 }
 
 /// A check in a line.
-fn told(check: &Check) -> Option<String> {
+fn check_text(check: &Check) -> Option<String> {
     let command = check.command.as_ref()?;
     let program = match &command.program {
         Program::Cmd(words) => words.join(" "),

@@ -128,7 +128,7 @@ fn features(old: &[Feature], new: &[Feature]) -> Vec<Change> {
             None => changes.push(Change {
                 line: format!(
                     "feature {name} is new: {}",
-                    shown(&json!(feature.description))
+                    value_text(&json!(feature.description))
                 ),
                 about: Changed::FeatureAdded { feature: name },
             }),
@@ -201,7 +201,8 @@ fn checks(old: &[Check], new: &[Check]) -> Vec<String> {
 /// The command of a check.
 fn command(check: &Value) -> String {
     let programs = ["cmd", "shell"].into_iter();
-    let mut given = programs.filter_map(|key| Some(format!("{key} {}", shown(check.get(key)?))));
+    let mut given =
+        programs.filter_map(|key| Some(format!("{key} {}", value_text(check.get(key)?))));
     given
         .next()
         .unwrap_or_else(|| "a person makes it".to_owned())
@@ -237,13 +238,13 @@ fn differences(old: &Value, new: &Value) -> Vec<String> {
     let keys = old.keys().chain(added);
     let told = |key: &String| {
         let [before, after] = [old, new].map(|table| table.get(key).unwrap_or(&Value::Null));
-        (before != after).then(|| format!("{key} {} -> {}", shown(before), shown(after)))
+        (before != after).then(|| format!("{key} {} -> {}", value_text(before), value_text(after)))
     };
     keys.filter_map(told).collect()
 }
 
 /// All of a value, on one line: who applies it has to see what runs.
-fn shown(value: &Value) -> String {
+fn value_text(value: &Value) -> String {
     match value {
         Value::Null => "none".to_owned(),
         Value::Bool(_)

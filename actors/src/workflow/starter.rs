@@ -37,14 +37,14 @@ impl Found {
         let cmd = |words: &[&str]| Some(json!({"cmd": words}));
         let shell = |line: &str| Some(json!({"shell": line}));
         if is_there("Cargo.toml") {
-            return Self::of(
+            return Self::from_values(
                 cmd(&["cargo", "build", "--workspace"]),
                 cmd(&["cargo", "test", "--workspace"]),
                 Some(r"^test (\S+) \.\.\. ok$"),
             );
         }
         if is_there("go.mod") {
-            return Self::of(
+            return Self::from_values(
                 cmd(&["go", "build", "./..."]),
                 cmd(&["go", "test", "-v", "./..."]),
                 Some(r"^\s*--- PASS: (\S+)"),
@@ -55,27 +55,27 @@ impl Found {
             let has = |script: &str| package["scripts"][script].is_string();
             let build = has("build").then(|| cmd(&["npm", "run", "build"]));
             let tests = has("test").then(|| cmd(&["npm", "test"]));
-            return Self::of(build.flatten(), tests.flatten(), None);
+            return Self::from_values(build.flatten(), tests.flatten(), None);
         }
         if let Some(text) = text("Makefile").or_else(|| text("makefile")) {
             let has_tests = text.lines().any(|line| line.starts_with("test:"));
             let tests = has_tests.then(|| cmd(&["make", "test"]));
-            return Self::of(cmd(&["make"]), tests.flatten(), None);
+            return Self::from_values(cmd(&["make"]), tests.flatten(), None);
         }
         let is_python = ["pyproject.toml", "setup.py", "requirements.txt"];
         if is_python.iter().any(|name| is_there(name)) {
             // A check that leaves files in the tree shows nothing.
             let build = shell("python3 -X pycache_prefix=\"$TMPDIR\" -m compileall -q .");
             if !is_there("tests") {
-                return Self::of(build, None, None);
+                return Self::from_values(build, None, None);
             }
             let tests = "PYTHONDONTWRITEBYTECODE=1 python3 -m unittest discover -v -s tests";
-            return Self::of(build, shell(tests), Some(r"^(\S+ \(\S+\)) \.\.\. ok$"));
+            return Self::from_values(build, shell(tests), Some(r"^(\S+ \(\S+\)) \.\.\. ok$"));
         }
         Self::default()
     }
 
-    fn of(build: Option<Value>, tests: Option<Value>, keep: Option<&'static str>) -> Self {
+    fn from_values(build: Option<Value>, tests: Option<Value>, keep: Option<&'static str>) -> Self {
         Self { build, tests, keep }
     }
 
@@ -116,11 +116,7 @@ impl Found {
                 "Run that command in a fresh checkout",
             ),
         };
-        let goal = feature(
-            "objective",
-            objective,
-            "Try it as somebody would who wanted it",
-        );
+        let goal = feature("objective", objective, "Try it as its users would");
         let lost = match (&self.tests, self.keep) {
             (Some(tests), Some(keep)) => {
                 let mut check = tests.clone();

@@ -179,7 +179,7 @@ impl<'a> Case<'a> {
     }
 
     fn result(&self, check: &Check, on: &Head) -> Option<&'a CheckEnded> {
-        self.attempt.results.of(&check.id, &on.tree)
+        self.attempt.results.result(&check.id, &on.tree)
     }
 
     /// The rejection without a check, if there is a reason for one.
@@ -259,7 +259,10 @@ impl<'a> Case<'a> {
                 continue;
             };
             parts.push(check);
-            let ended = self.attempt.results.of(check, &self.candidate.head.tree);
+            let ended = self
+                .attempt
+                .results
+                .result(check, &self.candidate.head.tree);
             match ended.and_then(|ended| ended.fingerprint.as_deref()) {
                 Some(known) if rejection.reason != RejectReason::TestLost => parts.push(known),
                 Some(_) | None => parts.push(&rejection.detail),

@@ -2,8 +2,8 @@
 
 use super::counts::dollars;
 use super::names::{
-    MAX_FILES_NAMED, action, by, changed_besides, delta_kind, job_end, more_files, outcome, queue,
-    reason, rule, scope, short_command, state, undone, verdict, withdrawal,
+    MAX_FILES_NAMED, action, by, changed_besides, delta_kind, job_changes, job_end, more_files,
+    outcome, queue, reason, rule, scope, short_command, state, undone, verdict, withdrawal,
 };
 use super::run::run_facts;
 use super::settings::settings;
@@ -32,7 +32,7 @@ pub struct Words<'e> {
 impl<'e> Words<'e> {
     /// The words for an event.
     #[must_use]
-    pub fn of(event: &'e Event) -> Self {
+    pub fn for_event(event: &'e Event) -> Self {
         let (text, body) = text_and_body(event);
         Self {
             kind: event.type_name().replace('_', " "),
@@ -56,7 +56,7 @@ impl<'e> Words<'e> {
 
     /// The sentence, followed by the event's own text.
     #[must_use]
-    pub fn whole(&self) -> String {
+    pub fn sentence_with_body(&self) -> String {
         remark(&self.text, self.body.unwrap_or_default())
     }
 }
@@ -242,13 +242,17 @@ fn text_and_body(event: &Event) -> (String, Option<&str>) {
         Event::JobStarted { job, command, .. } => {
             (format!("{job} {}", short_command(command)), None)
         }
-        Event::JobEnded { job, end, .. } => {
+        Event::JobEnded {
+            job, end, changes, ..
+        } => {
             // Who stopped it is said of the event.
             let how = match end {
                 JobEnd::Stopped { .. } => "stopped".to_owned(),
                 end => job_end(end),
             };
-            (format!("{job} {how}"), None)
+            let changed = changes.as_ref().and_then(job_changes);
+            let facts: Vec<String> = [how].into_iter().chain(changed).collect();
+            (format!("{job} {}", facts.join(" · ")), None)
         }
         Event::RulesChanged { added, removed, .. } => {
             let told = |sign: char| move |held: &HeldRule| format!("{sign}{}", rule(held));

@@ -21,8 +21,8 @@ pub use event::{
 pub use limit::{is_limit, reached_max_turns, with_way_on};
 pub use names::{
     MAX_FILES_NAMED, attachment, by, changed_besides, command_for_model, conversation_state,
-    job_end, job_facts, more_files, not_undone, outcome, queue, rule, rule_action, short_command,
-    state, thinking, undone, undone_for_model, verdict, withdrawal,
+    job_changes, job_end, job_facts, more_files, not_undone, outcome, queue, rule, rule_action,
+    short_command, state, thinking, undone, undone_for_model, verdict, withdrawal,
 };
 pub use pause::{PauseWords, workflow_pause};
 pub use run::run_facts;

@@ -2,9 +2,9 @@
 
 use super::time::took_about;
 use crate::{
-    Attachment, ChangeAction, CompactionReason, ConversationState, DeltaKind, HeldRule, JobEnd,
-    Outcome, Queue, RuleAction, Scope, State, Summary, ThinkingLevel, UndoOutcome, UndoneFile,
-    Verdict, Withdrawal,
+    Attachment, ChangeAction, CompactionReason, ConversationState, DeltaKind, HeldRule, JobChange,
+    JobChanges, JobEnd, Outcome, Queue, RuleAction, Scope, State, Summary, ThinkingLevel,
+    UndoOutcome, UndoneFile, Verdict, Withdrawal,
 };
 
 /// Maximum number of characters of a command that are shown where space is short.
@@ -118,6 +118,42 @@ pub fn job_facts(seconds: u64, has_output: bool) -> String {
         "no output yet"
     };
     format!("{age}, {output}")
+}
+
+/// Maximum number of files that a text about a job names; the others are counted.
+const MAX_FILES_OF_JOB: usize = 10;
+
+/// The files that changed while a job ran, for example `2 files changed while it ran: made /w/a, removed /w/b`. `None` if
+/// none changed.
+#[must_use]
+pub fn job_changes(changes: &JobChanges) -> Option<String> {
+    let JobChanges { files, more } = changes;
+    let count = files.len() as u64 + more;
+    let counted = match count {
+        0 => return None,
+        1 => "1 file".to_owned(),
+        count => format!("{count} files"),
+    };
+    let named = files.iter().take(MAX_FILES_OF_JOB);
+    let mut named: Vec<String> = named.map(job_change).collect();
+    match count - named.len() as u64 {
+        0 => {}
+        1 => named.push("and 1 more file".to_owned()),
+        more => named.push(format!("and {more} more files")),
+    }
+    Some(format!(
+        "{counted} changed while it ran: {}",
+        named.join(", ")
+    ))
+}
+
+fn job_change(file: &JobChange) -> String {
+    let action = match file.action {
+        ChangeAction::Made => "made",
+        ChangeAction::Removed => "removed",
+        ChangeAction::Changed | ChangeAction::Unknown => "changed",
+    };
+    format!("{action} {}", file.path)
 }
 
 /// Maximum number of changed files that a text names; the others are counted.
@@ -257,7 +293,7 @@ pub fn withdrawal(reason: Withdrawal) -> &'static str {
         Withdrawal::Changed => "the file is another now",
         Withdrawal::Decided => "a rule decides it",
         Withdrawal::RunEnded => "the run ended",
-        Withdrawal::Expired => "nobody answered in time",
+        Withdrawal::Expired => "no operator answered in time",
         Withdrawal::Forked => "the conversation is a fork",
         Withdrawal::Unknown => "withdrawn",
     }
@@ -299,5 +335,32 @@ mod tests {
             "{one_more}"
         );
         assert!(text(99).unwrap().ends_with("- and 49 more files]"));
+    }
+
+    /// Spec: [BASH-790]
+    #[test]
+    fn ten_files_of_a_job_are_named_and_the_others_counted() {
+        let file = |number: u64| JobChange {
+            path: format!("/f{number}"),
+            action: ChangeAction::Made,
+        };
+        let text = |named: u64, more: u64| {
+            let files = (0..named).map(file).collect();
+            job_changes(&JobChanges { files, more })
+        };
+        assert_eq!(text(0, 0), None);
+        let one = "1 file changed while it ran: made /f0";
+        assert_eq!(text(1, 0).as_deref(), Some(one));
+        let ten = text(10, 0).unwrap();
+        assert!(
+            ten.starts_with("10 files changed") && ten.ends_with("made /f9"),
+            "{ten}"
+        );
+        assert!(text(11, 0).unwrap().ends_with("made /f9, and 1 more file"));
+        let all = text(256, 3).unwrap();
+        assert!(
+            all.starts_with("259 files ") && all.ends_with(", and 249 more files"),
+            "{all}"
+        );
     }
 }

@@ -74,7 +74,7 @@ const PAUSES: &[(&str, &str, &str)] = &[
     ),
     (
         "workspace_dirty",
-        "the worktree has changes of somebody else",
+        "the worktree has changes that the workflow did not make",
         "take them away, then resume it",
     ),
     (

@@ -56,7 +56,7 @@ pub fn workflow_record(record: &Value) -> String {
         "cancelled" => remark("cancelled".to_owned(), &data.line("detail")),
         "completed" => format!(
             "completed: every check passes on {}",
-            data.of("head").hash("commit")
+            data.field("head").hash("commit")
         ),
         "intervened" => {
             let (feature, what) = (data.text("feature"), data.text("what"));
@@ -66,9 +66,9 @@ pub fn workflow_record(record: &Value) -> String {
         "notified" => {
             let failed = data.line("failed");
             let told = if failed.is_empty() {
-                "people were told"
+                "a notice was sent"
             } else {
-                "people could not be told"
+                "a notice could not be sent"
             };
             remark(told.to_owned(), &failed)
         }
@@ -143,7 +143,7 @@ fn manifest_applied(data: Data<'_>) -> String {
 }
 
 fn phase_started(data: Data<'_>) -> String {
-    let order = data.of("order");
+    let order = data.field("order");
     let what = match data.text("phase") {
         "initializer" => "a run begins, the checks on the base first",
         _ => "a run begins",
@@ -202,11 +202,11 @@ fn check_ended(place: &str, data: Data<'_>) -> String {
 }
 
 fn iteration_ended(data: Data<'_>) -> String {
-    let change = data.of("feature");
+    let change = data.field("feature");
     let (n, status) = (data.number("n"), data.text("status"));
     let (feature, state) = (change.text("feature"), change.text("state"));
     let mut text = format!("iteration {n} {status}: {feature} is {state}");
-    let commit = data.of("commit").hash("commit");
+    let commit = data.field("commit").hash("commit");
     if !commit.is_empty() {
         text += &format!(" as of {commit}");
     }
@@ -219,7 +219,7 @@ fn verification_started(data: Data<'_>) -> String {
         "final" => "whether all is done",
         _ => "because a person wants to know",
     };
-    let commit = data.of("head").hash("commit");
+    let commit = data.field("head").hash("commit");
     format!(
         "verification {} of {commit} begins: {why}",
         data.number("number")
@@ -258,7 +258,7 @@ fn paused(kind: &str, data: Data<'_>) -> String {
 }
 
 fn resumed(data: Data<'_>) -> String {
-    let grants = data.of("grants");
+    let grants = data.field("grants");
     let mut more = Vec::new();
     if grants.number("tokens") > 0 {
         more.push(format!("{} more tokens", grants.number("tokens")));
@@ -354,7 +354,7 @@ fn in_brackets(text: String, more: &str) -> String {
 struct Data<'r>(&'r Value);
 
 impl<'r> Data<'r> {
-    fn of(self, key: &str) -> Self {
+    fn field(self, key: &str) -> Self {
         Self(self.0.get(key).unwrap_or(&Value::Null))
     }
 

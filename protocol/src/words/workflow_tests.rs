@@ -128,11 +128,11 @@ fn what_stops_a_workflow_and_lets_it_go_on_is_one_sentence_a_record() {
             json!({"head": head}),
             "completed: every check passes on 1f0c2a9d",
         ),
-        ("notified", json!({"number": 1}), "people were told"),
+        ("notified", json!({"number": 1}), "a notice was sent"),
         (
             "notified",
             json!({"number": 2, "failed": "it ended with code 3"}),
-            "people could not be told: it ended with code 3",
+            "a notice could not be sent: it ended with code 3",
         ),
         (
             "intervened",

@@ -41,7 +41,7 @@ pub(crate) enum RequestError {
         address: SocketAddr,
     },
     /// Something else than the service listens there.
-    #[display("what listens at {address} is not the service; it was told nothing")]
+    #[display("what listens at {address} is not the service; nothing was sent to it")]
     Unproven {
         /// Where it is.
         address: SocketAddr,
@@ -100,7 +100,7 @@ impl Connection {
     }
 
     /// The same, of a service that has said what it is.
-    pub(crate) fn of(self, info: ServiceInfo) -> Self {
+    pub(crate) fn with_info(self, info: ServiceInfo) -> Self {
         Self {
             info: Some(Arc::new(info)),
             ..self
@@ -126,7 +126,7 @@ impl Connection {
         route: &Route<A>,
     ) -> Result<A, RequestError> {
         let opened = self.answered(route, self.request(route)).await?;
-        let body = opened.whole(MAX_ANSWER_BYTES, BODY_TIMEOUT).await;
+        let body = opened.read_body(MAX_ANSWER_BYTES, BODY_TIMEOUT).await;
         let body = body.map_err(|error| self.unanswered(error))?;
         serde_json::from_slice(&body).map_err(|error| malformed(&error))
     }
@@ -137,7 +137,7 @@ impl Connection {
     /// If there is no answer.
     pub(crate) async fn text(&self, route: &Route<String>) -> Result<String, RequestError> {
         let opened = self.answered(route, self.request(route)).await?;
-        let body = opened.whole(MAX_ANSWER_BYTES, BODY_TIMEOUT).await;
+        let body = opened.read_body(MAX_ANSWER_BYTES, BODY_TIMEOUT).await;
         let body = body.map_err(|error| self.unanswered(error))?;
         Ok(String::from_utf8_lossy(&body).into_owned())
     }
@@ -197,7 +197,7 @@ impl Connection {
 
     async fn refusal(&self, opened: Opened) -> RequestError {
         let status = opened.status();
-        match opened.whole(MAX_ANSWER_BYTES, BODY_TIMEOUT).await {
+        match opened.read_body(MAX_ANSWER_BYTES, BODY_TIMEOUT).await {
             Ok(body) => refused(status.as_u16(), &body),
             Err(error) => self.unanswered(error),
         }

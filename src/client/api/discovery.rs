@@ -11,9 +11,9 @@ use crate::client::api::opened::Named;
 use crate::client::api::own_file::{self, FileError};
 use crate::client::api::routes;
 use crate::config::{ClientConfig, Secret, as_token};
-use crate::lock::{self, DISCOVERY_FILE};
 use crate::proof::ProofKey;
-use crate::state::TOKEN_FILE;
+use crate::state_dir::TOKEN_FILE;
+use crate::state_dir::lock::{self, DISCOVERY_FILE};
 
 /// This program's version.
 pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -50,7 +50,7 @@ pub(crate) enum DiscoveryError {
     },
     /// Something listens there that is not the service, which runs all the same.
     #[display(
-        "what listens at {address} is not the service (process {pid}) that uses {}; it was told nothing: is that address forwarded, or of another machine?", home.display()
+        "what listens at {address} is not the service (process {pid}) that uses {}; nothing was sent to it: is that address forwarded, or of another machine?", home.display()
     )]
     #[from(skip)]
     Unproven {
@@ -87,7 +87,7 @@ impl DiscoveryError {
 }
 
 /// The running service: what listens where `service.json` says, once it has proved that it wrote
-/// that file. Each connection to it proves that anew, so that what is sent over it is told to
+/// that file. Each connection to it proves that again, so that what is sent over it reaches
 /// nothing else, also when the service dies and something else takes its port.
 ///
 /// # Errors
@@ -118,7 +118,7 @@ pub(crate) async fn find(config: &ClientConfig) -> Result<Connection, DiscoveryE
         Ok(info) if !info.protocol.overlaps(PROTOCOL) => Err(DiscoveryError::Incompatible {
             info: Box::new(info),
         }),
-        Ok(info) => Ok(connection.of(info)),
+        Ok(info) => Ok(connection.with_info(info)),
         // A service that died leaves the file behind, and then another program, or another
         // service of ours, may have its port.
         Err(RequestError::Unproven { address }) if is_running() => Err(DiscoveryError::Unproven {

@@ -150,7 +150,7 @@ async fn a_service_that_is_too_old_to_prove_itself_is_told_nothing() {
     let old = json!({"address": server.address.to_string(), "pid": 7, "epoch": "e1"});
     std::fs::write(home.config.home.join("service.json"), old.to_string()).unwrap();
     assert!(refusal(&home.config).await.starts_with("no service runs"));
-    let state = crate::state::StateFolder::open(&home.config.home).unwrap();
+    let state = crate::state_dir::StateFolder::open(&home.config.home).unwrap();
     let lock = state.lock().unwrap();
     let said = refusal(&home.config).await;
     assert!(

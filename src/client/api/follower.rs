@@ -33,14 +33,14 @@ pub(crate) enum Start {
 pub(crate) enum Step {
     /// A service is found and is about to be asked.
     Found(Connection),
-    /// The conversation as it is.
+    /// The state of the conversation.
     Snapshot {
         /// The conversation, without the events that cannot be read.
         snapshot: Box<Snapshot>,
         /// The fault in each of those.
         invalid: Vec<String>,
     },
-    /// The workflow as it is, with its last records.
+    /// The state of the workflow, with its last records.
     Workflow {
         /// How it is. Later records are on the stream.
         snapshot: Box<WorkflowSnapshot>,
@@ -51,7 +51,7 @@ pub(crate) enum Step {
     Up,
     /// An event arrived.
     Event(Arrival),
-    /// Something arrived that is not an event. The stream goes on behind it.
+    /// Something arrived that is not an event. The stream continues after it.
     Invalid {
         /// The fault in it.
         reason: String,
@@ -92,7 +92,7 @@ enum Of {
     Workflow,
 }
 
-/// How far the present try has come.
+/// The state of the present attempt.
 enum Link {
     Away,
     Found(Connection),
@@ -226,13 +226,13 @@ impl Follower {
         }
     }
 
-    /// Begins anew where it began: what is known may miss something.
+    /// Begins again where it began: what is known may miss something.
     pub(crate) fn begin_anew(&mut self) {
         self.link = Link::Away;
         self.position = None;
     }
 
-    /// The workflow as it is, with its last records.
+    /// The state of the workflow, with its last records.
     async fn workflow(&mut self, connection: &Connection, tail: usize) -> Result<Step, ApiError> {
         let snapshot = connection.ask(&routes::workflow(&self.id)).await?;
         let last = routes::last_of_workflow(&self.id, tail).answered_as::<Value>();

@@ -1,5 +1,5 @@
 //! One request over one connection, to nothing but the service that was found: what answers there
-//! proves itself first, on the same connection, and is told nothing before.
+//! proves itself first, on the same connection, and receives nothing before.
 //!
 //! On hyper, and not on awc as the calls of the model: awc keeps a clock for each open connection
 //! that wakes the process up four times a second, which a client that only waits must not be, and
@@ -28,7 +28,7 @@ use crate::proof::{ProofKey, nonce};
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long the service may take to prove itself. It does so without looking at anything.
 const PROOF_TIMEOUT: Duration = Duration::from_secs(3);
-/// The longest proof, in bytes, with what may stand around it.
+/// The longest proof, in bytes, with what may be around it.
 const MAX_PROOF_BYTES: usize = 4096;
 
 /// A service as its file names it.
@@ -108,7 +108,11 @@ impl Opened {
     }
 
     /// The whole body, if it is no longer than that; for an answer that is no stream.
-    pub(crate) async fn whole(self, max_bytes: usize, limit: Duration) -> Result<Bytes, OpenError> {
+    pub(crate) async fn read_body(
+        self,
+        max_bytes: usize,
+        limit: Duration,
+    ) -> Result<Bytes, OpenError> {
         let body = Limited::new(http_body_util::StreamBody::new(self.body), max_bytes);
         let collected = within(limit, body.collect()).await;
         let collected = collected.ok_or(OpenError::Silent)?;

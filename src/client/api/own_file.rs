@@ -1,4 +1,4 @@
-//! Files of the state folder, read only if nobody but us can have written them.
+//! Files of the state folder, read only if no other user can have written them.
 
 use std::fs::OpenOptions;
 use std::io::{self, Read as _};
@@ -9,7 +9,7 @@ use derive_more::{Display, Error};
 use nix::fcntl::OFlag;
 use nix::unistd::Uid;
 
-use crate::uid;
+use crate::os::user_ns;
 
 /// More than any of these files needs; what is longer is something else.
 const MAX_BYTES: u64 = 64 * 1024;
@@ -27,7 +27,7 @@ pub(crate) enum FileError {
         /// The system's error.
         source: io::Error,
     },
-    /// Somebody else can have written it.
+    /// Another user can have written it.
     #[display("{} could have been written by another user; remove it or set HARNESS_HOME", path.display())]
     Foreign {
         /// The file.
@@ -38,7 +38,7 @@ pub(crate) enum FileError {
 /// The content of a file that only we can have written; nothing if there is none.
 ///
 /// # Errors
-/// If it cannot be read or somebody else can have written it.
+/// If it cannot be read or another user can have written it.
 pub(crate) fn read(path: &Path) -> Result<Option<Vec<u8>>, FileError> {
     read_as(path, Uid::effective())
 }
@@ -69,7 +69,7 @@ fn read_as(path: &Path, owner: Uid) -> Result<Option<Vec<u8>>, FileError> {
     if !found.is_file() {
         return Err(failed(io::Error::other("it is not a file")));
     }
-    let is_ours = found.uid() == owner.as_raw() && uid::can_be_told(found.uid());
+    let is_ours = found.uid() == owner.as_raw() && user_ns::can_be_told(found.uid());
     if !is_ours || found.mode() & OTHERS_WRITE != 0 {
         return Err(FileError::Foreign {
             path: path.to_owned(),

@@ -11,7 +11,7 @@ use serde::Serialize;
 /// How long an answer may take to begin. Longer than the service takes to stop a run.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// One request, which may be sent again as it is; it is answered with an `A`.
+/// One request, which may be sent again unchanged; it is answered with an `A`.
 #[derive(Debug)]
 pub(crate) struct Route<A> {
     pub(super) method: Method,

@@ -128,7 +128,7 @@ pub(crate) fn template(conversation: &str, order: &impl Serialize) -> Route<Prom
     Route::post(path(conversation, "/template"), order)
 }
 
-/// Goes on without a prompt.
+/// Continues without a prompt.
 pub(crate) fn resume(conversation: &str, order: &ContinueOrder) -> Route<PromptAnswer> {
     Route::post(path(conversation, "/continue"), order)
 }
@@ -328,7 +328,7 @@ pub(crate) fn pause_workflow(id: &str, order: &PauseWorkflow) -> Route<WorkflowS
     Route::post(of_workflow(id, "/pause"), order)
 }
 
-/// Lets a workflow go on.
+/// Resumes a workflow.
 pub(crate) fn resume_workflow(id: &str, order: &ResumeWorkflow) -> Route<WorkflowSnapshot> {
     Route::post(of_workflow(id, "/resume"), order)
 }
@@ -348,7 +348,7 @@ pub(crate) fn answer_gate(id: &str, gate: &str, order: &AnswerGate) -> Route<Wor
     Route::post(of_workflow(id, &format!("/gates/{}", encoded(gate))), order)
 }
 
-/// Changes what becomes of a feature of a workflow.
+/// Changes the state of a feature of a workflow.
 pub(crate) fn change_feature(
     id: &str,
     feature: &str,

@@ -49,7 +49,7 @@ impl Arrival {
 pub(crate) enum Piece {
     /// An event.
     Event(Arrival),
-    /// Bytes that are no event. The stream goes on behind them.
+    /// Bytes that are no event. The stream continues after them.
     Invalid {
         /// The fault in it.
         reason: String,

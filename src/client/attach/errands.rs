@@ -55,7 +55,7 @@ pub(super) async fn older(contact: Rc<Contact>, conversation: String, before: u6
 }
 
 /// Gets one event in full.
-pub(super) async fn whole(contact: Rc<Contact>, conversation: String, seq: u64) {
+pub(super) async fn fetch_whole(contact: Rc<Contact>, conversation: String, seq: u64) {
     let event = async {
         let page = routes::history_after(&conversation, seq.saturating_sub(1), 1);
         let mut events = contact.ask(&page).await?.events.into_iter();

@@ -114,7 +114,7 @@ impl Link {
                 self.questions().add(Lane::Older, errand);
             }
             Order::Whole { conversation, seq } => {
-                let errand = errands::whole(contact, conversation, seq);
+                let errand = errands::fetch_whole(contact, conversation, seq);
                 self.questions().add(Lane::Whole, errand);
             }
             Order::Submit {

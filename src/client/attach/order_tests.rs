@@ -385,7 +385,7 @@ async fn tools_are_renewed_in_the_name_of_the_client() {
     server.on(route, vec![answer(200, &set), problem(409, "no")]);
     let renew = || Order::Change {
         conversation: c(),
-        change: Change::Order(AnyOrder::of(&RenewTools::default()).unwrap()),
+        change: Change::Order(AnyOrder::from_order(&RenewTools::default()).unwrap()),
     };
     client.order(renew());
     let conversation = c();

@@ -12,7 +12,7 @@ pub(super) fn service(info: &ServiceInfo, remarks: Vec<Remark>) -> Service {
     Service {
         epoch: info.epoch.clone(),
         version: info.version.clone(),
-        folder: folder::shown(&info.workspace),
+        folder: folder::display_path(&info.workspace),
         is_demo: info.upstream.kind == UpstreamKind::Demo,
         host: info.upstream.host.clone(),
         model: info.model.clone(),
@@ -20,8 +20,8 @@ pub(super) fn service(info: &ServiceInfo, remarks: Vec<Remark>) -> Service {
         pid: info.pid,
         address: info.address.clone(),
         sandbox: info.sandbox.clone(),
-        state: folder::shown(&info.home),
-        log: info.log.as_deref().map(folder::shown),
+        state: folder::display_path(&info.home),
+        log: info.log.as_deref().map(folder::display_path),
         differences: remarks.into_iter().map(difference).collect(),
     }
 }

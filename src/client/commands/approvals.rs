@@ -7,6 +7,7 @@ use harness_protocol::{
 };
 use serde_json::{Value, json};
 
+use crate::cli::exit_codes::exits;
 use crate::client::api::connection::Connection;
 use crate::client::api::routes;
 use crate::client::commands::approval_choice::{
@@ -18,7 +19,6 @@ use crate::client::commands::conversations::ago;
 use crate::client::error::CommandError;
 use crate::client::folder;
 use crate::client::output::Output;
-use crate::exit_codes::exits;
 use crate::visible;
 
 const APPROVALS_HELP: &str = "\
@@ -48,7 +48,7 @@ pub(crate) struct Approvals {
 
 /// The flags of `harness approve`.
 #[derive(Debug, Args)]
-#[command(after_help = exits(APPROVALS_HELP, "allowed", "failed, somebody answered before, or no service runs", None))]
+#[command(after_help = exits(APPROVALS_HELP, "allowed", "failed, another operator answered before, or no service runs", None))]
 pub(crate) struct Approve {
     /// The number of the approval
     #[arg(value_name = "ID")]
@@ -79,7 +79,7 @@ enum Reach {
 
 /// The flags of `harness deny`.
 #[derive(Debug, Args)]
-#[command(after_help = exits(APPROVALS_HELP, "denied", "failed, somebody answered before, or no service runs", None))]
+#[command(after_help = exits(APPROVALS_HELP, "denied", "failed, another operator answered before, or no service runs", None))]
 pub(crate) struct Deny {
     /// The number of the approval
     #[arg(value_name = "ID")]
@@ -222,7 +222,7 @@ async fn give(
     let route = routes::answer(&conversation, named.id, &order);
     let lines = |answer: Answered| {
         let what = open.as_ref().map(|open| format!("  {}", summary(open)));
-        [said(&answer)].into_iter().chain(what).collect()
+        [answer_line(&answer)].into_iter().chain(what).collect()
     };
     common::show(route, common.json, service, output, lines).await
 }
@@ -264,7 +264,7 @@ fn refused(error: &ChoiceError, verb: &str, output: &mut Output) -> CommandError
     }
 }
 
-fn said(answer: &Answered) -> String {
+fn answer_line(answer: &Answered) -> String {
     let by = words::by(answer.by.as_deref());
     format!("{} {}{by}", answer.id, words::verdict(answer.answer))
 }

@@ -29,7 +29,7 @@ impl Asks {
             answer: Verdict::Deny,
             digest: None,
             scope: Scope::Once,
-            message: Some("nobody can be asked".to_owned()),
+            message: Some("no operator can be asked".to_owned()),
             stop,
             by: Some(by.to_owned()),
             key: None,
@@ -38,7 +38,7 @@ impl Asks {
 }
 
 /// An approval with its diff or command, and how to answer it, for the person who watches the command.
-pub(super) fn told(conversation: &str, approval: &Approval) -> Vec<String> {
+pub(super) fn approval_lines(conversation: &str, approval: &Approval) -> Vec<String> {
     let Approval {
         id, tool, subject, ..
     } = approval;

@@ -21,7 +21,8 @@ use crate::client::error::CommandError;
 use crate::client::folder;
 use crate::client::output::Output;
 use crate::config::ClientConfig;
-use crate::{log_file, log_setup};
+use crate::logging::log_file;
+use crate::logging::log_setup;
 
 pub(super) const HELP: &str = "\
 Examples:
@@ -162,7 +163,7 @@ fn start_log(attach: &Attach, config: &ClientConfig, output: &mut Output) {
     }
 }
 
-/// Says what is waited for, if that takes long and somebody looks on.
+/// Says what is waited for, if that takes long and a person can see it.
 async fn patiently<F: Future>(looking: F, output: &mut Output) -> F::Output {
     let mut looking = pin!(looking);
     if let Ok(found) = tokio::time::timeout(PATIENCE, &mut looking).await {
@@ -197,7 +198,7 @@ async fn start(
     Ok(connection)
 }
 
-/// Nobody who asks for the demo is to pay for an answer.
+/// A user who asks for the demo must not pay for an answer.
 fn no_demo(info: &ServiceInfo) -> CommandError {
     let ServiceInfo {
         model,

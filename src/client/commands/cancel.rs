@@ -4,12 +4,12 @@ use clap::Args;
 use harness_protocol::{CancelAnswer, CancelOrder, ConversationState, Event, Snapshot, Summary};
 use serde_json::Value;
 
+use crate::cli::exit_codes::exits;
 use crate::client::api::connection::Connection;
 use crate::client::api::routes;
 use crate::client::commands::common::{Caller, Json, Which, parsed};
 use crate::client::error::CommandError;
 use crate::client::output::Output;
-use crate::exit_codes::exits;
 
 const CANCEL_HELP: &str = "\
 Examples:

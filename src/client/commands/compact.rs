@@ -5,12 +5,12 @@ use std::time::Duration;
 use clap::Args;
 use harness_protocol::{CompactAnswer, CompactOrder};
 
+use crate::cli::exit_codes::exits;
 use crate::client::api::connection::Connection;
 use crate::client::api::routes;
 use crate::client::commands::common::Changing;
 use crate::client::error::CommandError;
 use crate::client::output::Output;
-use crate::exit_codes::exits;
 use crate::visible;
 
 const COMPACT_HELP: &str = "\

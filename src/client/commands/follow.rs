@@ -5,7 +5,7 @@ use crate::client::api::follower::{Follower, Step};
 use crate::client::api::stream::Arrival;
 use crate::client::output::Output;
 
-/// The next event. What happens besides is told on standard error, and a break is waited out. May
+/// The next event. What happens besides is written to standard error, and a break is waited out. May
 /// be dropped and asked again: nothing is lost.
 ///
 /// # Errors

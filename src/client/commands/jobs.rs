@@ -4,14 +4,14 @@ use clap::{Args, Subcommand};
 use harness_actors::Clock;
 use harness_protocol::{JobList, StopJobAnswer, StopJobOrder, words};
 
-use crate::before_subcommand::WithoutSubcommand;
+use crate::cli::before_subcommand::WithoutSubcommand;
+use crate::cli::exit_codes::exits;
 use crate::client::api::connection::Connection;
 use crate::client::api::routes;
 use crate::client::commands::common::{Changing, Common};
 use crate::client::error::CommandError;
 use crate::client::fact_lines::{self, NO_JOBS};
 use crate::client::output::Output;
-use crate::exit_codes::exits;
 use crate::visible;
 
 const JOBS_HELP: &str = "\

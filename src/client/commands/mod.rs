@@ -37,6 +37,8 @@ use harness_actors::Clock;
 use harness_protocol::Queue;
 use serde_json::Value;
 
+use crate::cli::color::ColorFlag;
+use crate::cli::exit_codes::{asks, exits, runs};
 use crate::client::api::connection::Connection;
 use crate::client::api::patience::Patience;
 use crate::client::api::route::Route;
@@ -54,9 +56,7 @@ use crate::client::error::{CommandError, EXIT_DENIED, EXIT_LIMITED};
 use crate::client::interrupts::{Interrupts, until_interrupted};
 use crate::client::output::Output;
 use crate::client::reply_file::ReplyFile;
-use crate::color::ColorFlag;
 use crate::config::{ClientConfig, HomeFlag};
-use crate::exit_codes::{asks, exits, runs};
 
 /// The commands for the running service.
 #[derive(Debug, Subcommand)]

@@ -4,13 +4,13 @@ use clap::Args;
 use harness_protocol::words::thinking;
 use harness_protocol::{ModelEntry, ModelList};
 
+use crate::cli::exit_codes::asks;
 use crate::client::api::connection::Connection;
 use crate::client::api::routes;
 use crate::client::commands::common;
 use crate::client::commands::table::{MAX_NAME, table};
 use crate::client::error::CommandError;
 use crate::client::output::Output;
-use crate::exit_codes::asks;
 use crate::visible;
 
 const MODELS_HELP: &str = "\

@@ -76,7 +76,7 @@ impl<'c> Order<'c> {
         Self::new(&sending.starting, key, |to, by| route(to, text, by))
     }
 
-    /// An order that goes on without a prompt.
+    /// An order that continues without a prompt.
     pub(super) fn without_prompt(
         starting: &'c Starting,
         route: impl FnOnce(&str, &ContinueOrder) -> Route<PromptAnswer> + 'c,

@@ -6,12 +6,12 @@ use clap::{Args, ValueEnum};
 use harness_protocol::{ApprovalMode, PromptOrder};
 use serde_json::{Map, Value};
 
+use crate::cli::exit_codes::runs;
 use crate::client::api::routes;
 use crate::client::commands::common::{Message, Sending};
 use crate::client::commands::order::Order;
 use crate::client::error::CommandError;
 use crate::client::prompt_text::Sought;
-use crate::exit_codes::runs;
 
 const PROMPT_HELP: &str = "\
 Examples:

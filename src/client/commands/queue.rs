@@ -3,13 +3,13 @@
 use clap::{Args, Subcommand};
 use harness_protocol::{QueueItem, QueueList, WithdrawAnswer, words};
 
-use crate::before_subcommand::WithoutSubcommand;
+use crate::cli::before_subcommand::WithoutSubcommand;
+use crate::cli::exit_codes::exits;
 use crate::client::api::connection::Connection;
 use crate::client::api::routes;
 use crate::client::commands::common::{Changing, Common};
 use crate::client::error::CommandError;
 use crate::client::output::Output;
-use crate::exit_codes::exits;
 use crate::visible;
 
 /// How many characters of a message are shown.

@@ -3,6 +3,7 @@
 use clap::Args;
 use harness_protocol::{ChangeRules, HeldRule, NewRule, RuleAction, Rules as Held, Scope};
 
+use crate::cli::exit_codes::exits;
 use crate::client::api::connection::Connection;
 use crate::client::api::routes;
 use crate::client::commands::common::{self, Changing};
@@ -10,7 +11,6 @@ use crate::client::error::CommandError;
 use crate::client::fact_lines;
 use crate::client::idle_rules;
 use crate::client::output::Output;
-use crate::exit_codes::exits;
 
 const RULES_HELP: &str = "\
 Examples:

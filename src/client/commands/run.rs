@@ -149,7 +149,7 @@ pub(crate) async fn run(
             }
         }
         if let Some(approval) = seen.asked {
-            for line in asks::told(&order.conversation, &approval) {
+            for line in asks::approval_lines(&order.conversation, &approval) {
                 output.tell(&line);
             }
             answering = Some(Box::pin(answer_approval(&order, config, approval.id)));
@@ -225,7 +225,7 @@ async fn answer_approval(
 }
 
 /// Sends the prompt, again after a break; its run. If the run may be an old one, the follower
-/// starts anew where it began.
+/// starts again where it began.
 async fn send(
     order: &Addressed,
     config: &ClientConfig,
@@ -258,7 +258,7 @@ async fn send(
     Ok(run_id)
 }
 
-/// Waits until what was going has ended, as far as its events tell it.
+/// Waits until what was going has ended, by its events.
 async fn until_ended(follower: &mut Follower, output: &mut Output) -> Result<(), CommandError> {
     loop {
         match next_event(follower, output).await?.event {

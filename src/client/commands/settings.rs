@@ -6,14 +6,14 @@ use harness_protocol::words::named_settings;
 use harness_protocol::{ChangeSettings, FullSettings, SETTINGS, Setting, SettingsAnswer};
 use serde_json::{Map, Value};
 
-use crate::before_subcommand::WithoutSubcommand;
+use crate::cli::before_subcommand::WithoutSubcommand;
+use crate::cli::exit_codes::exits;
 use crate::client::api::connection::Connection;
 use crate::client::api::routes;
 use crate::client::commands::common::{Changing, Common};
 use crate::client::error::CommandError;
 use crate::client::known_models;
 use crate::client::output::Output;
-use crate::exit_codes::exits;
 use crate::visible;
 
 const SETTINGS_HELP: &str = "\

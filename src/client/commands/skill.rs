@@ -4,12 +4,12 @@ use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 use serde_json::json;
 
+use crate::cli::exit_codes::runs;
 use crate::client::api::routes;
 use crate::client::commands::common::Sending;
 use crate::client::commands::order::Order;
 use crate::client::error::CommandError;
 use crate::client::prompt_text::{self, Sought};
-use crate::exit_codes::runs;
 
 const SKILL_HELP: &str = "\
 Examples:

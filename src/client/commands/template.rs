@@ -4,10 +4,10 @@ use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 use serde_json::json;
 
+use crate::cli::exit_codes::runs;
 use crate::client::api::routes;
 use crate::client::commands::common::Sending;
 use crate::client::commands::order::Order;
-use crate::exit_codes::runs;
 
 const TEMPLATE_HELP: &str = "\
 Examples:

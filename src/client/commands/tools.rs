@@ -3,12 +3,12 @@
 use clap::Args;
 use harness_protocol::{AnyOrder, RenewTools, SettingsAnswer};
 
+use crate::cli::exit_codes::asks;
 use crate::client::api::connection::Connection;
 use crate::client::api::routes;
 use crate::client::commands::common::Changing;
 use crate::client::error::CommandError;
 use crate::client::output::Output;
-use crate::exit_codes::asks;
 
 const TOOLS_HELP: &str = "\
 Examples:
@@ -45,7 +45,7 @@ pub(super) async fn run(
         return common.show(routes::settings, service, output, lines).await;
     }
     let by = caller.name();
-    let order = AnyOrder::of(&RenewTools { by }).map_err(|error| CommandError::System {
+    let order = AnyOrder::from_order(&RenewTools { by }).map_err(|error| CommandError::System {
         reason: error.to_string(),
     })?;
     let route = |conversation: &str| routes::give(conversation, &order).answered_as();

@@ -3,12 +3,12 @@
 use clap::Args;
 use harness_protocol::{UndoAnswer, UndoOrder, UndoTo, words};
 
+use crate::cli::exit_codes::exits;
 use crate::client::api::connection::Connection;
 use crate::client::api::routes;
 use crate::client::commands::common::Changing;
 use crate::client::error::CommandError;
 use crate::client::output::Output;
-use crate::exit_codes::exits;
 use crate::visible;
 
 const UNDO_HELP: &str = "\

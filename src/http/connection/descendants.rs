@@ -11,7 +11,7 @@ use nix::errno::Errno;
 use nix::sys::wait::{Id, WaitPidFlag, waitid};
 
 use super::socket_search::{SocketSearch, entries};
-use crate::processes::descendants_within;
+use crate::os::procfs::descendants_within;
 
 /// True if no process descends from this one. Asks the kernel for children, which needs no open file; one that has
 /// exited and was not waited for counts.
@@ -109,7 +109,7 @@ mod tests {
 
     use super::testing::{end, inode_of};
     use super::*;
-    use crate::processes::descendants;
+    use crate::os::procfs::descendants;
 
     /// A program that has the socket as its standard input, does something, and has done it when this returns.
     fn python(stream: TcpStream, text: &str) -> Child {

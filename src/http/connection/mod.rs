@@ -12,7 +12,7 @@ use tokio::time::Instant;
 
 use self::peer::Peers;
 use super::shared::CommandsAreNear;
-use crate::uid;
+use crate::os::user_ns;
 
 #[cfg(target_os = "linux")]
 mod descendants;
@@ -77,13 +77,13 @@ impl Reception {
         // that one could as well send requests for it. A command counts before it can connect, and the connection was
         // made before this line.
         let doubted = (self.are_near)().then_some(self.owner);
-        let peer = self.peers.of(address, local, doubted).await;
+        let peer = self.peers.look_up(address, local, doubted).await;
         let peer = match (is_local, peer) {
             ([true, true], peer) | (_, peer @ Peer::Descendant) => peer,
             _ => Peer::Unknown,
         };
         let watch = Watch::new(place, peer, local);
-        if matches!(peer, Peer::Uid(uid) if uid == self.owner && uid::can_be_told(uid)) {
+        if matches!(peer, Peer::Uid(uid) if uid == self.owner && user_ns::can_be_told(uid)) {
             // The owner's connections do not count as strangers'. One above the limit is refused at its first request.
             watch.recognize();
         }
@@ -94,7 +94,7 @@ impl Reception {
 
 impl Connection {
     /// That of a socket. Called by the server before the first request.
-    pub(super) fn of(socket: &Socket, extensions: &mut Extensions) {
+    pub(super) fn insert_into(socket: &Socket, extensions: &mut Extensions) {
         extensions.insert(Self {
             watch: Rc::clone(socket.watch()),
         });
@@ -107,7 +107,7 @@ impl Connection {
 
     /// True if the client is a process of this machine that belongs to that user and to no other.
     pub(super) fn is_local_process_of(&self, uid: u32) -> bool {
-        self.watch.peer() == Peer::Uid(uid) && uid::can_be_told(uid)
+        self.watch.peer() == Peer::Uid(uid) && user_ns::can_be_told(uid)
     }
 
     /// True if the client is a process that the service started, for example by a tool.

@@ -12,7 +12,7 @@ use std::path::Path;
 
 use super::descendants::{OwnNetwork, near_ones};
 use super::socket_search::{SocketSearch, entries};
-use crate::processes::parent;
+use crate::os::procfs::parent;
 
 /// Number of times that the processes are looked at: the one that has the socket may have handed it to a child
 /// between the listing and the look.

@@ -70,7 +70,7 @@ impl Peers {
     /// The process that has the socket `peer`, connected to `local` on this machine. A process of the user `doubted` may
     /// be one that a command started; `None` if no command runs that can reach the service.
     #[cfg(target_os = "linux")]
-    pub(in crate::http) async fn of(
+    pub(in crate::http) async fn look_up(
         &self,
         peer: SocketAddr,
         local: SocketAddr,
@@ -116,7 +116,12 @@ impl Peers {
 
     /// The process that has the socket `peer`, connected to `local` on this machine.
     #[cfg(not(target_os = "linux"))]
-    pub(in crate::http) async fn of(&self, _: SocketAddr, _: SocketAddr, _: Option<u32>) -> Peer {
+    pub(in crate::http) async fn look_up(
+        &self,
+        _: SocketAddr,
+        _: SocketAddr,
+        _: Option<u32>,
+    ) -> Peer {
         Peer::Unknown
     }
 }
@@ -391,13 +396,13 @@ mod tests {
             let peer = client.local_addr().unwrap();
             let (_accepted, _) = listener.accept().unwrap();
             let us = Uid::effective().as_raw();
-            assert_eq!(peers.of(peer, local, Some(us)).await, Peer::Uid(us));
+            assert_eq!(peers.look_up(peer, local, Some(us)).await, Peer::Uid(us));
             let found = proc_net::owner(peer, local).unwrap().unwrap();
             assert_eq!(found.uid, us);
             let link = peers.link.as_ref().unwrap();
             assert_eq!(link.owner(peer, local), Ok(Some(found)));
             drop(client);
-            assert_eq!(peers.of(peer, local, Some(us)).await, Peer::Unknown);
+            assert_eq!(peers.look_up(peer, local, Some(us)).await, Peer::Unknown);
             assert_eq!(proc_net::owner(peer, local).unwrap(), None);
         }
     }

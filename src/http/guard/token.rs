@@ -8,7 +8,7 @@ use derive_more::{Display, Error};
 use harness_actors::{BlockingError, Secret, blocking};
 use tokio::sync::watch;
 
-use crate::state::{StateFolder, TokenStamp};
+use crate::state_dir::{StateFolder, TokenStamp};
 
 /// The time between two looks at the file while streams depend on it.
 const LOOKS: Duration = Duration::from_secs(2);

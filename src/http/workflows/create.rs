@@ -22,7 +22,7 @@ pub(in crate::http) async fn create(
 ) -> Answer {
     let order: NewWorkflow = body::json(&request, payload).await?;
     require_token(&request, "to make a workflow")?;
-    let given = Given::of(order.path, order.spec)?;
+    let given = Given::from_body(order.path, order.spec)?;
     let named = match order.folder {
         Some(folder) => folder,
         None => shared.workspace.display().to_string(),

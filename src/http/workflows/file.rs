@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use crate::http::problem::{Kind, Refusal};
 use crate::http::shared::Shared;
-use crate::prices::Prices;
+use crate::serve::pricing::Prices;
 
 /// Maximum length of a name, in characters.
 const MAX_NAME: usize = 64;
@@ -33,7 +33,7 @@ impl Given {
     ///
     /// # Errors
     /// The answer, if it has none or both.
-    pub(super) fn of(path: Option<String>, spec: Option<Value>) -> Result<Self, Refusal> {
+    pub(super) fn from_body(path: Option<String>, spec: Option<Value>) -> Result<Self, Refusal> {
         match (path, spec) {
             (Some(path), None) => Ok(Self::Path(path)),
             (None, Some(spec)) => Ok(Self::Spec(spec)),
@@ -108,7 +108,7 @@ impl Judged {
     ///
     /// # Errors
     /// The answer, if there is no text to judge.
-    pub(super) fn of(
+    pub(super) fn judge(
         given: &Given,
         name: Option<String>,
         folder: &Path,
@@ -190,7 +190,7 @@ pub(super) async fn judge(
 ) -> Result<Judged, Refusal> {
     let home = shared.home.to_path_buf();
     let model = shared.about.info.model.clone();
-    let judging = move || Judged::of(&given, name, &folder, &home, &model);
+    let judging = move || Judged::judge(&given, name, &folder, &home, &model);
     let judged = blocking(judging).await;
     judged.map_err(|error| Kind::Overloaded.refuse(format!("files cannot be read: {error}")))?
 }

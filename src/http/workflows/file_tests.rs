@@ -14,7 +14,7 @@ fn spec() -> Value {
 
 fn judged(given: &Given, model: &str) -> Result<Judged, Refusal> {
     let nowhere = Path::new("/nowhere");
-    Judged::of(given, None, nowhere, nowhere, model)
+    Judged::judge(given, None, nowhere, nowhere, model)
 }
 
 /// Spec: [FLOW-84]
@@ -26,14 +26,14 @@ fn a_file_below_the_folder_is_read_and_named_by_its_hash() {
     let home = folder.path().join("state");
     for path in ["parser.toml", path.to_str().unwrap()] {
         let given = Given::Path(path.to_owned());
-        let judged = Judged::of(&given, None, folder.path(), &home, MODEL).unwrap();
+        let judged = Judged::judge(&given, None, folder.path(), &home, MODEL).unwrap();
         assert_eq!(judged.name, "parser");
         assert_eq!(judged.hash, hash(FILE.as_bytes()));
         assert!(judged.found.is_ok(), "{judged:?}");
     }
     for wrong in ["/etc/passwd", "../x.toml", "none.toml", "."] {
         let given = Given::Path(wrong.to_owned());
-        let refused = Judged::of(&given, None, folder.path(), &home, MODEL).unwrap_err();
+        let refused = Judged::judge(&given, None, folder.path(), &home, MODEL).unwrap_err();
         assert_eq!(refused.status_code().as_u16(), 400, "{refused}");
     }
 }
@@ -41,9 +41,9 @@ fn a_file_below_the_folder_is_read_and_named_by_its_hash() {
 /// Spec: [FLOW-84]
 #[test]
 fn a_text_comes_in_one_way_and_has_a_name_that_a_branch_can_have() {
-    assert!(Given::of(None, None).is_err());
-    assert!(Given::of(Some("a".to_owned()), Some(spec())).is_err());
-    let given = Given::of(None, Some(spec())).unwrap();
+    assert!(Given::from_body(None, None).is_err());
+    assert!(Given::from_body(Some("a".to_owned()), Some(spec())).is_err());
+    let given = Given::from_body(None, Some(spec())).unwrap();
     assert_eq!(judged(&given, MODEL).unwrap().name, "workflow");
     for wrong in ["", "-a", ".a", "a b", "a/b", "a..b", "a."] {
         assert!(checked_name(wrong.to_owned()).is_err(), "{wrong}");

@@ -53,7 +53,9 @@ pub(in crate::http) async fn iterations(
     let limit = limit.unwrap_or(ITERATIONS).clamp(1, ITERATIONS);
     let turn = lent::turn(&shared).await?;
     let journal = followable(&shared, &id).await?.journal;
-    let page = told(&*journal, Wanted::Page { after, limit }).await?.page();
+    let page = read_iterations(&*journal, Wanted::Page { after, limit })
+        .await?
+        .page();
     Ok(lent::json(&shared.answers, turn, &page).await)
 }
 
@@ -143,7 +145,7 @@ fn number(n: &str) -> Result<u32, Refusal> {
 
 async fn find(shared: &Shared, id: &str, n: u32) -> Result<WorkflowIteration, Refusal> {
     let journal = followable(shared, id).await?.journal;
-    let found = told(&*journal, Wanted::One(n)).await?.one();
+    let found = read_iterations(&*journal, Wanted::One(n)).await?.one();
     found.ok_or_else(|| Kind::NoIteration.refuse(format!("the workflow {id} has no iteration {n}")))
 }
 
@@ -156,7 +158,7 @@ fn candidate(it: &WorkflowIteration, wanted: Option<u32>) -> Option<(u32, String
 }
 
 /// The iterations that are wanted, from all records.
-async fn told(journal: &dyn Journal, wanted: Wanted) -> Result<PastIterations, Refusal> {
+async fn read_iterations(journal: &dyn Journal, wanted: Wanted) -> Result<PastIterations, Refusal> {
     let mut past = PastIterations::new(wanted);
     let (mut after, end) = (0, journal.end().seq);
     while after < end {

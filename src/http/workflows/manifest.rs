@@ -91,7 +91,7 @@ async fn counting(shared: &Shared, id: &str) -> Result<(Counting, Option<Vec<u8>
 /// The text that is meant: the one that is given, or that of the file that was applied last.
 fn given(path: Option<String>, spec: Option<Value>, counting: &Counting) -> Result<Given, Refusal> {
     if path.is_some() || spec.is_some() {
-        return Given::of(path, spec);
+        return Given::from_body(path, spec);
     }
     let known = counting.note.file.clone();
     known.map(Given::Path).ok_or_else(|| {

@@ -131,7 +131,7 @@ pub(in crate::http) async fn change_feature(
 ) -> Answer {
     let (id, feature) = path.into_inner();
     let order: ChangeFeature = body::json(&request, payload).await?;
-    require_token(&request, "to change what becomes of a feature")?;
+    require_token(&request, "to change the state of a feature")?;
     let change = intervention(&order.action, feature)?;
     done(&shared, &id, change, order.by).await
 }

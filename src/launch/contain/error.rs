@@ -27,7 +27,7 @@ pub(crate) enum ContainError {
         /// The system's error.
         source: io::Error,
     },
-    /// Something else stands in the way.
+    /// Another reason.
     #[display("cannot {step}: {reason}")]
     Refused {
         /// The attempt, as a verb.

@@ -56,7 +56,7 @@ impl Found {
         self.tried.push((backend, result.map(drop)));
     }
 
-    /// Whether `backend` holds all that `access` and `network` promise, so that nobody needs to be asked about
+    /// Whether `backend` holds all that `access` and `network` promise, so that no operator needs to be asked about
     /// a command that only reads.
     pub(crate) fn contained(&self, backend: Backend, access: Access, network: bool) -> bool {
         match (backend, access) {

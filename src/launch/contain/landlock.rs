@@ -15,7 +15,7 @@ use super::rules::{Grant, Right};
 
 /// Before it, files cannot be renamed between folders, which breaks git and cargo.
 pub(super) const LEAST_ABI: u32 = 2;
-/// The version whose rights are all held, as far as the kernel knows them.
+/// The version whose rights are all held, if the kernel knows them.
 const HANDLED: ABI = ABI::V9;
 
 /// Whether the network is held as well.

@@ -50,7 +50,7 @@ pub(super) fn build(
 ) -> Result<Option<String>, ContainError> {
     unshare(CloneFlags::CLONE_NEWNS).map_err(system("make a mount namespace"))?;
     let shared = world.map(|world| world.trees(containment)).transpose()?;
-    let view = View::of(plan::paths(containment))
+    let view = View::read(plan::paths(containment))
         .map_err(at_path("read", Path::new("/proc/self/mountinfo")))?;
     let mut builder = Builder {
         devices: hold_devices()?,

@@ -11,7 +11,7 @@ use nix::mount::MsFlags;
 use super::view::{Kind, View};
 use crate::launch::policy::Containment;
 
-/// Where the files lie that covers are made of, until the devices take its place.
+/// The folder of the files that covers are made of, until the devices take its place.
 pub(super) const SCRATCH: &str = "/dev";
 const PROCESSES: &str = "/proc";
 const SYSTEM: &str = "/sys";
@@ -24,11 +24,11 @@ const TEMPORARY: [&str; 2] = ["/tmp", "/var/tmp"];
 pub(super) enum MountStep {
     /// Ends the exchange of mounts with other namespaces.
     Separate,
-    /// Makes what lies at a path, with all below, a mount of its own.
+    /// Makes the entry at a path, with all below, a mount of its own.
     Own(PathBuf),
-    /// Remembers what lies at a path, to put it there again.
+    /// Remembers the entry at a path, to put it there again.
     Hold(PathBuf),
-    /// Lets nobody write, on this one mount.
+    /// Makes this one mount read-only.
     ReadOnly(PathBuf, MsFlags),
     /// Makes room for what covers are made of.
     Scratch,
@@ -70,7 +70,7 @@ enum Layer {
     Run,
     Devices,
     ThrowAway,
-    /// It is to be in sight as it is.
+    /// It stays visible and unchanged.
     Kept,
 }
 

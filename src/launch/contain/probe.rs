@@ -42,14 +42,14 @@ pub(crate) fn probe(program: &Path) -> Found {
             backend,
             output
                 .map_err(|error| error.to_string())
-                .and_then(|output| told(&output)),
+                .and_then(|output| probe_result(&output)),
         );
     }
     found
 }
 
 /// The report of an attempt: its notes, or in its last line why it failed.
-fn told(output: &Output) -> Result<String, String> {
+fn probe_result(output: &Output) -> Result<String, String> {
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     if output.status.success() {
         return Ok(text);
@@ -164,7 +164,7 @@ fn try_outside(backend: Backend) -> Result<String, Box<dyn Error>> {
     if let Some(mut pipe) = child.stdin.take() {
         pipe.write_all(serde_json::to_string(&containment)?.as_bytes())?;
     }
-    let notes = told(&child.wait_with_output()?)
+    let notes = probe_result(&child.wait_with_output()?)
         .map_err(|reason| hint(&*Box::<dyn Error>::from(reason)))?;
     let left = ground.home.as_ref().map(|home| home.join(HOME_FILE));
     if let Some(left) = left.filter(|path| path.exists()) {
@@ -216,7 +216,7 @@ fn check_files(containment: &Containment) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Whether what lies beside the workspace is the machine's, and not a folder of the command's own.
+/// True if what is beside the workspace is the machine's, and not a folder of the command's own.
 fn is_outside(work: &Path) -> bool {
     work.with_file_name("hidden").exists()
 }

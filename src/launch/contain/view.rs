@@ -23,7 +23,7 @@ pub(super) enum Kind {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Mount {
     pub(super) id: u64,
-    /// The mount that it lies on.
+    /// The mount that it is on.
     pub(super) parent: u64,
     pub(super) path: PathBuf,
     pub(super) is_read_only: bool,
@@ -37,7 +37,7 @@ pub(super) struct Mount {
 pub(super) struct View {
     /// Those that a path leads to.
     pub(super) mounts: Vec<Mount>,
-    /// The paths that the plan is about, as far as they exist.
+    /// The paths that the plan is about and that exist.
     pub(super) kinds: BTreeMap<PathBuf, Kind>,
     /// The links right below `/run`, and where each leads.
     pub(super) run_links: Vec<(PathBuf, PathBuf)>,
@@ -47,7 +47,7 @@ pub(super) struct View {
 
 impl View {
     /// Looks at the machine.
-    pub(super) fn of<'a>(paths: impl IntoIterator<Item = &'a Path>) -> io::Result<Self> {
+    pub(super) fn read<'a>(paths: impl IntoIterator<Item = &'a Path>) -> io::Result<Self> {
         let mounts = fs::read("/proc/self/mountinfo")?;
         let kinds = paths.into_iter();
         let kinds = kinds.filter_map(|path| Some((path.to_owned(), kind_of(path)?)));
@@ -141,7 +141,7 @@ fn mount(line: &[u8]) -> Option<Mount> {
     })
 }
 
-/// Blanks and backslashes stand as three octal digits.
+/// Blanks and backslashes are three octal digits.
 fn unescape(field: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(field.len());
     let mut rest = field;

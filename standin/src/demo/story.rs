@@ -4,7 +4,7 @@
 const SENTENCES: usize = 60;
 
 const TURNS: &[&str] = &[
-    "the lamp on the pier burned and nobody minded it",
+    "the lamp on the pier burned through the night",
     "a boat came in with more nets than fish",
     "the keeper counted the waves and lost his place",
     "rain fell on the far side of the bay",

@@ -118,7 +118,7 @@ pub(crate) fn validate_for(
     cache::check(&body)?;
     let model = model_of(body["model"].as_str().unwrap_or_default())?;
     generation::check(&body, &model)?;
-    let weight = Weight::of(&body, model.token_percent);
+    let weight = Weight::from_body(&body, model.token_percent);
     signature::check(&body, &model, &weight)?;
     let input = InputUsage {
         plain: weight.tokens(),

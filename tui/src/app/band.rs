@@ -107,7 +107,7 @@ impl Band {
 
     /// The text of those rows.
     #[cfg(test)]
-    pub(super) fn shown(&self, height: usize) -> Vec<String> {
+    pub(super) fn visible_rows(&self, height: usize) -> Vec<String> {
         let of_row = |row: &Row| {
             let pieces = row.pieces.iter();
             pieces.map(|piece| piece.text(self.source()).0).collect()

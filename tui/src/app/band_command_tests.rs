@@ -30,7 +30,7 @@ fn asked(command: &str, more: &Value) -> App {
 }
 
 fn rows(app: &App) -> Vec<String> {
-    app.band.as_ref().unwrap().shown(1000)
+    app.band.as_ref().unwrap().visible_rows(1000)
 }
 
 /// Spec: [TUI-105]

@@ -69,7 +69,7 @@ fn an_approval_is_shown_whole_and_answered_by_keys_that_have_the_focus() {
     let mut app = asked(DIFF);
     let band = app.band.as_ref().unwrap();
     assert_eq!(band.head(), "edit: changes src/a.rs +1 -1");
-    let rows = band.shown(99);
+    let rows = band.visible_rows(99);
     assert_eq!(
         rows,
         [
@@ -343,7 +343,7 @@ fn a12_nothing_of_what_is_asked_is_hidden() {
         "+rm -rf /\u{1b}[8m\u{202e}txt.exe\n+a\u{200b}b\u{7}\n+blank \t\n+cr\r\n-tag\u{e0041}\n";
     let mut app = asked(diff);
     let band = app.band.as_ref().unwrap();
-    let shown = band.shown(99);
+    let shown = band.visible_rows(99);
     for (row, parts) in shown[1..].iter().zip([
         &["rm -rf /", "␛[8m", "<202E>", "txt.exe"][..],
         &["a", "<200B>", "b", "␇"],
@@ -362,7 +362,7 @@ fn a12_nothing_of_what_is_asked_is_hidden() {
     // A long line goes on in the next row.
     let long = format!("+{}\n", "x".repeat(300));
     let mut app2 = asked(&long);
-    let rows = app2.band.as_ref().unwrap().shown(99);
+    let rows = app2.band.as_ref().unwrap().visible_rows(99);
     let text: String = rows[1..].iter().map(|row| row.trim_start()).collect();
     assert_eq!(text, long.trim_end());
     for app in [&mut app, &mut app2] {
@@ -398,7 +398,7 @@ fn the_answer_of_another_is_told_and_the_band_goes() {
     for (event_, said) in [
         (
             json!({"type": "approval_withdrawn", "id": 1, "reason": "expired"}),
-            "nobody answered in time",
+            "no operator answered in time",
         ),
         (
             json!({"type": "approval_withdrawn", "id": 1, "reason": "cancelled"}),

@@ -47,7 +47,7 @@ impl Chooser {
     }
 
     /// Those that the filter lets through.
-    pub(crate) fn shown(&self) -> Vec<&Offer> {
+    pub(crate) fn matches(&self) -> Vec<&Offer> {
         let wanted = self.filter.text().to_lowercase();
         let has = |text: &str| text.to_lowercase().contains(&wanted);
         let fits = |offer: &&Offer| has(&offer.name) || has(&offer.description);
@@ -56,7 +56,7 @@ impl Chooser {
 
     /// Index of the chosen entry among those shown: the first, unless another was chosen.
     pub(crate) fn chosen(&self) -> Option<usize> {
-        let shown = self.shown();
+        let shown = self.matches();
         let is_chosen = |offer: &&Offer| Some(&offer.name) == self.chosen.as_ref();
         let found = shown.iter().position(is_chosen);
         found.or((!shown.is_empty()).then_some(0))
@@ -65,7 +65,7 @@ impl Chooser {
     /// Moves in the list.
     pub(super) fn step(&mut self, by: isize) {
         let Some(chosen) = self.chosen() else { return };
-        let shown = self.shown();
+        let shown = self.matches();
         let next = chosen.saturating_add_signed(by).min(shown.len() - 1);
         self.chosen = Some(shown[next].name.clone());
     }
@@ -83,7 +83,7 @@ pub(crate) const fn names(kind: OfferKind) -> (&'static str, &'static str) {
 impl App {
     /// Shows what there is of a kind.
     pub(super) fn open_chooser(&mut self, kind: OfferKind) {
-        let known = self.offers.of(kind);
+        let known = self.offers.get(kind);
         self.overlay = Some(Overlay::Chooser(Chooser::new(kind, known)));
         self.ask_for_offers(kind);
     }
@@ -103,7 +103,9 @@ impl App {
             }
             Action::Clear => chooser.filter.clear(),
             Action::Accept => {
-                let chosen = chooser.chosen().map(|at| chooser.shown()[at].name.clone());
+                let chosen = chooser
+                    .chosen()
+                    .map(|at| chooser.matches()[at].name.clone());
                 let kind = chooser.kind;
                 if let Some(name) = chosen {
                     self.overlay = None;

@@ -237,7 +237,7 @@ impl App {
             format!("digest        {:016x}", self.conversation.digest()),
             format!("state         {:?}, run {:?}", status.state, status.run_id),
             format!("link          {link}"),
-            format!("missed        {} times, then loaded anew", self.missed),
+            format!("missed        {} times, then loaded again", self.missed),
             format!("duplicates    {} dropped", self.duplicates),
             format!("invalid       {} dropped", self.invalid),
             format!("unknown       {} events of newer services", status.unknown),

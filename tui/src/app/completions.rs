@@ -51,7 +51,7 @@ impl App {
         if let Some((kind, written)) = self.offered_argument() {
             let (command, _) = super::chooser::names(kind);
             let is_last = kind == OfferKind::Models;
-            let offers = self.offers.of(kind).unwrap_or_default();
+            let offers = self.offers.get(kind).unwrap_or_default();
             let offers = offers
                 .iter()
                 .map(|offer| (&*offer.name, &*offer.description));

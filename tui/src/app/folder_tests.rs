@@ -17,7 +17,7 @@ fn shown(app: &App) -> Vec<&str> {
     let Some(Overlay::Picker(picker)) = &app.overlay else {
         panic!("{:?}", app.overlay);
     };
-    picker.shown().iter().map(|it| it.id.as_str()).collect()
+    picker.matches().iter().map(|it| it.id.as_str()).collect()
 }
 
 /// Spec: [TUI-90]

@@ -83,7 +83,7 @@ impl App {
                 event,
             } => {
                 if conversation == self.open_id() {
-                    self.conversation.whole(seq, &event);
+                    self.conversation.replace_cut(seq, &event);
                 }
             }
             News::Accepted { key, run_id } => self.accepted(&key, run_id),
@@ -236,7 +236,7 @@ impl App {
             self.say(if was_compacting && !is_other {
                 "the past was replaced by a summary".to_owned()
             } else {
-                format!("the conversation was loaded anew: {reason}")
+                format!("the conversation was loaded again: {reason}")
             });
         }
         self.settle_sent();

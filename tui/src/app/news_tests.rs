@@ -319,7 +319,7 @@ fn what_was_loaded_anew_for_a_summary_says_so() {
         toast(app).to_owned()
     };
     let mut app = attached(&[]);
-    assert!(anew(&mut app).starts_with("the conversation was loaded anew"));
+    assert!(anew(&mut app).starts_with("the conversation was loaded again"));
     // Of another client.
     let started =
         json!({"type": "compaction_started", "reason": "threshold", "tokens": 9, "timestamp": 1});

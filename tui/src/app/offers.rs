@@ -19,7 +19,7 @@ pub(super) struct Offers {
 
 impl Offers {
     /// The entries of a kind; none before the service told.
-    pub(super) fn of(&self, kind: OfferKind) -> Option<&[Offer]> {
+    pub(super) fn get(&self, kind: OfferKind) -> Option<&[Offer]> {
         self.known.get(&kind).map(Vec::as_slice)
     }
 }

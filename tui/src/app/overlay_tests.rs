@@ -140,7 +140,7 @@ fn a_list_that_has_not_come_yet_has_nothing_to_choose() {
     let Some(Overlay::Picker(picker)) = &app.overlay else {
         panic!("{:?}", app.overlay);
     };
-    let shown: Vec<_> = picker.shown().iter().map(|it| it.id.as_str()).collect();
+    let shown: Vec<_> = picker.matches().iter().map(|it| it.id.as_str()).collect();
     assert_eq!((shown, picker.chosen()), (vec!["d", "e"], Some(0)));
     write(&mut app, "\u{6f22}");
     assert_eq!(key(&mut app, Key::Enter), []);

@@ -45,7 +45,7 @@ impl Past {
     }
 
     /// Those that the filter lets through.
-    pub(crate) fn shown(&self) -> Vec<&PastPrompt> {
+    pub(crate) fn matches(&self) -> Vec<&PastPrompt> {
         let wanted = self.filter.text().to_lowercase();
         let fits = |prompt: &&PastPrompt| prompt.text.to_lowercase().contains(&wanted);
         self.prompts.iter().filter(fits).collect()
@@ -53,7 +53,7 @@ impl Past {
 
     /// Index of the chosen prompt among those shown.
     pub(crate) fn chosen(&self) -> usize {
-        self.chosen.min(self.shown().len().saturating_sub(1))
+        self.chosen.min(self.matches().len().saturating_sub(1))
     }
 
     /// Moves in the list.
@@ -130,7 +130,7 @@ impl App {
                 past.filtered();
             }
             Action::Accept => {
-                let chosen = past.shown().get(past.chosen()).copied().cloned();
+                let chosen = past.matches().get(past.chosen()).copied().cloned();
                 if let Some(prompt) = chosen {
                     self.overlay = None;
                     self.take_past(prompt);

@@ -80,7 +80,7 @@ mod tests {
             press(app, KeyPress::plain(Key::Char(letter)).alt());
             let folds = &app.viewport.folds;
             let parts = app.conversation.parts();
-            parts.map(|part| folds.of(part)).collect::<Vec<_>>()
+            parts.map(|part| folds.fold(part)).collect::<Vec<_>>()
         };
         let (folded, cut, open) = (Fold::Folded, Fold::Cut, Fold::Open);
         // Without a pick, the last one on the screen.

@@ -126,7 +126,7 @@ impl Picker {
     }
 
     /// Those that the filter lets through.
-    pub(crate) fn shown(&self) -> Vec<&Summary> {
+    pub(crate) fn matches(&self) -> Vec<&Summary> {
         let wanted = self.filter.text().to_lowercase();
         let has = |text: &str| text.to_lowercase().contains(&wanted);
         let fits = |summary: &&Summary| {
@@ -139,14 +139,14 @@ impl Picker {
 
     /// Index of the chosen conversation among those shown: the first, unless another was chosen.
     pub(crate) fn chosen(&self) -> Option<usize> {
-        let shown = self.shown();
+        let shown = self.matches();
         let is_chosen = |summary: &&Summary| Some(&summary.id) == self.chosen.as_ref();
         let found = shown.iter().position(is_chosen);
         found.or((!shown.is_empty()).then_some(0))
     }
 
     fn chosen_summary(&self) -> Option<Summary> {
-        self.chosen().map(|chosen| self.shown()[chosen].clone())
+        self.chosen().map(|chosen| self.matches()[chosen].clone())
     }
 
     pub(super) fn step(&mut self, by: isize) {
@@ -155,7 +155,7 @@ impl Picker {
         }
         self.mode = Mode::Choosing;
         let Some(chosen) = self.chosen() else { return };
-        let shown = self.shown();
+        let shown = self.matches();
         let last = shown.len() - 1;
         let next = chosen.saturating_add_signed(by).min(last);
         self.chosen = Some(shown[next].id.clone());

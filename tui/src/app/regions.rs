@@ -47,11 +47,11 @@ impl Regions {
     /// Divides the whole screen.
     pub(crate) fn of_screen(app: &App) -> Self {
         let (width, height) = app.size;
-        Self::of(app, Rect::new(0, 0, width, height))
+        Self::layout(app, Rect::new(0, 0, width, height))
     }
 
     /// Divides the screen.
-    pub(crate) fn of(app: &App, area: Rect) -> Self {
+    pub(crate) fn layout(app: &App, area: Rect) -> Self {
         let written = app
             .composer
             .window(input_width((area.width, area.height)), rows(area));

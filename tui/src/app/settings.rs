@@ -77,7 +77,7 @@ impl App {
     /// Gives an order to the conversation, and returns true if it could be tried. All clients receive the change as an
     /// event.
     pub(super) fn give<O: harness_protocol::Order>(&mut self, order: &O) -> bool {
-        match AnyOrder::of(order) {
+        match AnyOrder::from_order(order) {
             Ok(order) => self.change(Change::Order(order)),
             Err(error) => {
                 self.complain(error.to_string());

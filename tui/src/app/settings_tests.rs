@@ -347,7 +347,7 @@ fn the_tools_that_are_offered_are_shown_and_renewed() {
     ];
     assert_eq!(lines[..], expected);
     key(&mut app, Key::Escape);
-    let renew = Change::Order(AnyOrder::of(&RenewTools::default()).unwrap());
+    let renew = Change::Order(AnyOrder::from_order(&RenewTools::default()).unwrap());
     assert_eq!(command(&mut app, "/tools renew"), [change(renew.clone())]);
     tell(&mut app, News::SettingsChanged { conversation });
     assert!(toast(&app).contains("all clients"));

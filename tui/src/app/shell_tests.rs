@@ -60,7 +60,7 @@ fn past(app: &App) -> (Vec<String>, usize) {
     let Some(Overlay::Past(past)) = &app.overlay else {
         panic!("{:?}", app.overlay);
     };
-    let shown = past.shown().into_iter().map(|prompt| prompt.text.clone());
+    let shown = past.matches().into_iter().map(|prompt| prompt.text.clone());
     (shown.collect(), past.chosen())
 }
 

@@ -74,7 +74,7 @@ impl App {
             if let PartKind::Tool(tool) = &part.kind
                 && let ToolOutcome::Ended(result) = &tool.outcome
                 && !result.is_whole
-                && self.viewport.folds.of(part) == Fold::Open
+                && self.viewport.folds.fold(part) == Fold::Open
                 && self.wanted_results.insert(result.seq)
             {
                 let seq = result.seq;

@@ -108,10 +108,10 @@ impl Detail {
             Some("step_started" | "step_ended") => self.running = None,
             Some("check_ended") => {
                 self.running = None;
-                keep(&mut self.checks, CheckNote::of(data));
+                keep(&mut self.checks, CheckNote::from_data(data));
             }
             Some("iteration_ended") => {
-                if let Some(commit) = CommitNote::of(data) {
+                if let Some(commit) = CommitNote::from_data(data) {
                     keep(&mut self.commits, commit);
                 }
             }

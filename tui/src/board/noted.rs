@@ -43,7 +43,7 @@ pub(crate) struct CommitNote {
 
 impl CheckNote {
     /// That of a record `check_ended`.
-    pub(super) fn of(data: &Value) -> Self {
+    pub(super) fn from_data(data: &Value) -> Self {
         let text = |key: &str| data.get(key).and_then(Value::as_str).unwrap_or_default();
         let verdict = text("verdict");
         let is_green = matches!(verdict, "passed" | "flaky");
@@ -67,7 +67,7 @@ impl CheckNote {
 
 impl CommitNote {
     /// The commit of a record `iteration_ended`. `None` if the iteration has none.
-    pub(super) fn of(data: &Value) -> Option<Self> {
+    pub(super) fn from_data(data: &Value) -> Option<Self> {
         let text = |path: &str| data.pointer(path).and_then(Value::as_str);
         let commit = text("/commit/commit").filter(|commit| !commit.is_empty())?;
         Some(Self {

@@ -80,7 +80,7 @@ pub(crate) const ROWS: &[Row] = &[
     Row {
         name: "bell",
         values: &["true", "false"],
-        help: "ring when a run ends or a question waits and nobody looks",
+        help: "ring when a run ends or a question waits and the terminal is in the background",
     },
     Row {
         name: "mouse",

@@ -35,7 +35,7 @@ pub(crate) struct ChipFile {
 
 impl Chip {
     /// A chip for a text that is too large for easy editing. `None` for smaller texts.
-    pub(super) fn of(text: &str) -> Option<Self> {
+    pub(super) fn from_text(text: &str) -> Option<Self> {
         let lines = text.lines().count();
         let bytes = text.len();
         (bytes > MAX_PASTED_BYTES || lines > MAX_PASTED_LINES).then(|| Self {
@@ -70,7 +70,7 @@ pub(crate) struct Draft {
 
 impl Draft {
     /// A draft of this text, with the caret at its end.
-    pub(super) fn of(text: &str) -> Self {
+    pub(super) fn from_text(text: &str) -> Self {
         Self {
             text: text.to_owned(),
             caret: text.len(),
@@ -85,7 +85,7 @@ impl Draft {
 
     /// The text that is sent: the pastes, each followed by a blank line, then the text; trimmed at its ends.
     pub(crate) fn order(&self) -> String {
-        self.whole().trim().to_owned()
+        self.full_text().trim().to_owned()
     }
 
     /// The text for the history: as [`Self::order`], but a leading space stays, since it marks a prompt that must not
@@ -127,7 +127,7 @@ impl Draft {
         self
     }
 
-    fn whole(&self) -> String {
+    fn full_text(&self) -> String {
         let pasted: usize = self.chips.iter().map(|chip| chip.bytes + 2).sum();
         let mut whole = String::with_capacity(pasted + self.text.len());
         for chip in self.chips.iter().filter(|chip| chip.file.is_none()) {

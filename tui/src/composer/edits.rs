@@ -111,7 +111,7 @@ impl Composer {
         if self.is_pristine() || self.draft.caret == 0 {
             return Edited::AtTop;
         }
-        let rows = Rows::of(&self.draft.text, width);
+        let rows = Rows::wrap(&self.draft.text, width);
         let place = rows.place(self.draft.caret);
         let goal = self.goal.unwrap_or(place.column);
         let above = place.row.checked_sub(1);
@@ -129,7 +129,7 @@ impl Composer {
         if self.is_pristine() || self.draft.caret == end {
             return Edited::AtBottom;
         }
-        let rows = Rows::of(&self.draft.text, width);
+        let rows = Rows::wrap(&self.draft.text, width);
         let place = rows.place(self.draft.caret);
         let goal = self.goal.unwrap_or(place.column);
         let Some(offset) = rows.offset(place.row + 1, goal) else {

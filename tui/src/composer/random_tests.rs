@@ -264,7 +264,7 @@ proptest! {
         text in text(),
         width in 1..30_u16,
     ) {
-        let rows = Rows::of(&text, width).ranges;
+        let rows = Rows::wrap(&text, width).ranges;
         let mut end = 0;
         for (number, row) in rows.iter().enumerate() {
             // Between two rows there is nothing, or a line break.
@@ -283,7 +283,7 @@ proptest! {
     #[test]
     fn no_grapheme_is_in_two_rows(text in text(), width in 1..30_u16) {
         let whole: Vec<usize> = text.grapheme_indices(true).map(|(place, _)| place).collect();
-        for row in Rows::of(&text, width).ranges {
+        for row in Rows::wrap(&text, width).ranges {
             prop_assert!(row.start == text.len() || whole.contains(&row.start));
         }
     }

@@ -40,7 +40,7 @@ pub(super) struct Rows<'text> {
 
 impl<'text> Rows<'text> {
     /// Wraps a text.
-    pub(super) fn of(text: &'text str, width: u16) -> Self {
+    pub(super) fn wrap(text: &'text str, width: u16) -> Self {
         let mut rows = Self {
             text,
             width: usize::from(width.max(1)),
@@ -48,14 +48,14 @@ impl<'text> Rows<'text> {
         };
         let mut start = 0;
         for line in text.split('\n') {
-            rows.wrap(start, line);
+            rows.wrap_line(start, line);
             start += line.len() + 1;
         }
         rows
     }
 
     /// Wraps one line: between words, or within a word that is wider than a row.
-    fn wrap(&mut self, line_start: usize, line: &str) {
+    fn wrap_line(&mut self, line_start: usize, line: &str) {
         let room = (self.width - 1).max(1);
         let mut row_start = 0;
         let mut column = 0;
@@ -63,7 +63,7 @@ impl<'text> Rows<'text> {
         let mut opening: Option<(usize, usize)> = None;
         let mut last = Kind::Letter;
         for (place, grapheme, width) in place::graphemes(line) {
-            let kind = Kind::of(grapheme, width);
+            let kind = Kind::from_grapheme(grapheme, width);
             let is_space = kind == Kind::Space;
             if place > row_start && Kind::may_break(last, kind) {
                 opening = Some((place, column));
@@ -152,7 +152,7 @@ enum Kind {
 }
 
 impl Kind {
-    fn of(grapheme: &str, width: usize) -> Self {
+    fn from_grapheme(grapheme: &str, width: usize) -> Self {
         match grapheme.chars().next() {
             Some('\u{a0}' | '\u{2007}' | '\u{202f}') => Self::Letter,
             Some(first) if first.is_whitespace() => Self::Space,

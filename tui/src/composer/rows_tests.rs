@@ -5,7 +5,7 @@ use super::super::testing::composer;
 use super::*;
 
 fn rows(text: &str, width: u16) -> Vec<&str> {
-    let ranges = Rows::of(text, width).ranges;
+    let ranges = Rows::wrap(text, width).ranges;
     ranges.into_iter().map(|range| &text[range]).collect()
 }
 

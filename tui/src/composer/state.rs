@@ -120,7 +120,7 @@ impl Composer {
     pub(crate) fn paste(&mut self, pasted: &str) {
         let pasted = clean(pasted);
         let at = self.typed_to.take().unwrap_or(self.draft.caret);
-        if let Some(chip) = Chip::of(&pasted) {
+        if let Some(chip) = Chip::from_text(&pasted) {
             let mut chips = self.draft.chips.clone();
             chips.push(chip);
             self.set_chips(chips);
@@ -173,12 +173,12 @@ impl Composer {
     /// As [`Self::restore`], of what was sent and is not to be said after all.
     pub(crate) fn bring_back(&mut self, content: &str) {
         let content = clean(content);
-        self.restore(match Chip::of(&content) {
+        self.restore(match Chip::from_text(&content) {
             Some(chip) => Draft {
                 chips: vec![chip],
                 ..Draft::default()
             },
-            None => Draft::of(&content),
+            None => Draft::from_text(&content),
         });
     }
 
@@ -210,18 +210,18 @@ impl Composer {
     /// The rows of the text in an input of this width, as ranges of bytes; at least one.
     #[cfg(test)]
     pub(crate) fn rows(&self, width: u16) -> Vec<Range<usize>> {
-        Rows::of(&self.draft.text, width).ranges
+        Rows::wrap(&self.draft.text, width).ranges
     }
 
     /// The place of the caret in [`Self::rows`].
     #[cfg(test)]
     pub(crate) fn caret(&self, width: u16) -> Place {
-        Rows::of(&self.draft.text, width).place(self.draft.caret)
+        Rows::wrap(&self.draft.text, width).place(self.draft.caret)
     }
 
     /// The rows that are shown where there is room for so many; at least one.
     pub(crate) fn window(&self, width: u16, max_rows: u16) -> Window {
-        Rows::of(&self.draft.text, width).window(self.draft.caret, max_rows)
+        Rows::wrap(&self.draft.text, width).window(self.draft.caret, max_rows)
     }
 
     /// Replaces a piece of the text and puts the caret after it.

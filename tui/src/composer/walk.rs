@@ -26,7 +26,7 @@ impl Walk {
     /// An entry in its first form. `None` if this is the place of the draft.
     fn entry(&self, at: usize) -> Option<Draft> {
         let entry = self.history.entries().get(at)?;
-        Some(Draft::of(&clean(entry)))
+        Some(Draft::from_text(&clean(entry)))
     }
 }
 

@@ -208,7 +208,7 @@ impl Fold {
                 let made = sum(&("command", command, result, by));
                 let kind = PartKind::Command(Command {
                     command: command.clone(),
-                    result: results::whole(result, *is_error, number),
+                    result: results::parse_whole(result, *is_error, number),
                     by: by.clone(),
                     is_hidden: *is_hidden,
                 });
@@ -216,7 +216,7 @@ impl Fold {
             }
             // The band shows the rest of it while it waits, and the change itself when it was made.
             Event::ApprovalAsked { .. } => {
-                let text = Words::of(event).sentence();
+                let text = Words::for_event(event).sentence();
                 let made = sum(&("asked", &text));
                 let is_error = false;
                 self.push(stamp, PartKind::Note { text, is_error }, made);
@@ -259,7 +259,7 @@ impl Fold {
     /// Adds an event in its common words, and nothing else, so that the part does not depend on what was loaded before
     /// it.
     fn tell(&mut self, stamp: Stamp, event: &Event) {
-        let words = Words::of(event);
+        let words = Words::for_event(event);
         let text = words.sentence();
         let made = sum(&(&text, words.body));
         let is_error = words.is_error;

@@ -108,7 +108,7 @@ fn an_event_without_a_part_of_its_own_is_its_sentence() {
         event(json!({"type": "checkpoint", "summary": "## Goal"})),
     ];
     let sentences = told.each_ref().map(|event| {
-        let words = Words::of(event);
+        let words = Words::for_event(event);
         match words.body {
             Some(body) => format!("[{}] {body}", words.sentence()),
             None => format!("- {}", words.sentence()),

@@ -28,7 +28,7 @@ impl Conversation {
     }
 
     /// Shows all of a result; whether there is one of that record.
-    pub(crate) fn whole(&mut self, seq: u64, event: &Event) -> bool {
+    pub(crate) fn replace_cut(&mut self, seq: u64, event: &Event) -> bool {
         let Event::ToolResult {
             id,
             result,
@@ -54,7 +54,7 @@ impl Conversation {
         let all = ToolResult {
             duration_ms: *duration_ms,
             extent: *extent,
-            ..results::whole(result, *is_error, seq)
+            ..results::parse_whole(result, *is_error, seq)
         };
         self.fold.entries.change(id, |entry| {
             if let PartKind::Tool(tool) = &mut entry.part.kind {

@@ -47,7 +47,7 @@ fn last_line(text: &str) -> String {
 }
 
 /// A result with all that it has.
-pub(super) fn whole(raw: &str, is_error: bool, seq: u64) -> ToolResult {
+pub(super) fn parse_whole(raw: &str, is_error: bool, seq: u64) -> ToolResult {
     let text = shown_result(raw).into_owned();
     ToolResult {
         lines: text.lines().count(),
@@ -84,7 +84,7 @@ mod tests {
                 assert_eq!(result.text.lines().collect::<Vec<_>>(), expected);
                 assert_eq!((result.lines, result.seq), (count, 7));
                 assert_eq!(result.is_whole, count <= 101, "{count}");
-                assert_eq!(whole(&raw, false, 7).text, raw);
+                assert_eq!(parse_whole(&raw, false, 7).text, raw);
             }
         }
     }

@@ -433,11 +433,11 @@ fn a_result_is_kept_short_until_all_of_it_is_asked_for() {
     let lines = |known: &Conversation| all(known)[0].matches("line").count();
     let digest = known.digest();
     assert_eq!(lines(&known), 101);
-    assert!(!known.whole(9, &records[1]));
-    assert!(!known.whole(2, &text("x")));
-    assert!(!known.whole(2, &result("b", "x")));
+    assert!(!known.replace_cut(9, &records[1]));
+    assert!(!known.replace_cut(2, &text("x")));
+    assert!(!known.replace_cut(2, &result("b", "x")));
     assert_eq!(lines(&known), 101);
-    assert!(known.whole(2, &records[1]));
+    assert!(known.replace_cut(2, &records[1]));
     assert_eq!((lines(&known), known.digest()), (500, digest));
     // A new snapshot does not fold it again.
     known.restore(&snapshot(&records, 1, 3), Duration::ZERO);

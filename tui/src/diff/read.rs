@@ -65,7 +65,7 @@ impl Diff {
             }
             let start = read.text.len();
             read.text.push_str(&line);
-            let kind = Kind::of(&line);
+            let kind = Kind::from_line(&line);
             read.lines.push(Line {
                 kind,
                 number: place.next(kind, &line),
@@ -90,7 +90,7 @@ impl Diff {
 }
 
 impl Kind {
-    fn of(line: &str) -> Self {
+    fn from_line(line: &str) -> Self {
         match line.as_bytes().first() {
             Some(b'+') => Self::Added,
             Some(b'-') => Self::Removed,

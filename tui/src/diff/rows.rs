@@ -122,12 +122,12 @@ impl Diff {
         for (number, part) in text::break_anywhere(body, room).into_iter().enumerate() {
             let mut pieces = Vec::new();
             if number > 0 && hangs {
-                pieces.push(Piece::shown(" ".repeat(hanging), quiet));
+                pieces.push(Piece::drawn(" ".repeat(hanging), quiet));
             } else if number == 0 {
                 if gutter > 0 {
                     let shown = line.number.map(|number| number.to_string());
                     let shown = shown.unwrap_or_default();
-                    pieces.push(Piece::shown(format!("{shown:>digits$} "), quiet));
+                    pieces.push(Piece::drawn(format!("{shown:>digits$} "), quiet));
                 }
                 if behind_sign > 0 {
                     let start = at + line.range.start;

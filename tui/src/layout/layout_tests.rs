@@ -14,10 +14,10 @@ const TEXT: Look = Look::new(Token::Text);
 /// `ab漢`, a bullet before it and a remark behind.
 fn example() -> (String, Row) {
     let pieces = vec![
-        Piece::shown("• ", TEXT),
+        Piece::drawn("• ", TEXT),
         Piece::source(1..3, TEXT.bold()),
         Piece::source(3..6, TEXT),
-        Piece::shown(" (x)", TEXT),
+        Piece::drawn(" (x)", TEXT),
     ];
     ("_ab漢_".to_owned(), row(pieces, Some(Token::Code)))
 }
@@ -86,7 +86,7 @@ fn a_column_is_a_place_in_the_source() {
     assert_eq!(row.width(&source), 10);
 
     let shown = Row {
-        pieces: vec![Piece::shown("x", TEXT)],
+        pieces: vec![Piece::drawn("x", TEXT)],
         fill: None,
     };
     assert_eq!(shown.offset_at(&source, 0), None);
@@ -94,7 +94,7 @@ fn a_column_is_a_place_in_the_source() {
 
     let pieces = vec![
         Piece::source(0..1, TEXT),
-        Piece::shown("---", TEXT),
+        Piece::drawn("---", TEXT),
         Piece::source(2..3, TEXT),
     ];
     let between = self::row(pieces, None);

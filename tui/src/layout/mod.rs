@@ -90,7 +90,7 @@ impl Piece {
     }
 
     /// The characters that are not of the source.
-    pub(crate) fn shown(words: impl Into<Cow<'static, str>>, look: Look) -> Self {
+    pub(crate) fn drawn(words: impl Into<Cow<'static, str>>, look: Look) -> Self {
         Self {
             words: Words::Shown(words.into()),
             look,
@@ -101,7 +101,7 @@ impl Piece {
     /// The blank before a row of code. Where the ground of code cannot be told from that of the
     /// screen, a line is drawn in its place.
     pub(crate) fn edge() -> Self {
-        Self::shown(" ", Look::new(Token::Border).on(Token::Code))
+        Self::drawn(" ", Look::new(Token::Border).on(Token::Code))
     }
 
     fn is_edge(&self) -> bool {

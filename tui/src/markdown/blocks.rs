@@ -164,7 +164,7 @@ impl Blocks<'_> {
                 self.flush();
                 self.gap(range.start);
                 let width = self.inside.room();
-                self.lay(vec![vec![Piece::shown("─".repeat(width), BORDER)]]);
+                self.lay(vec![vec![Piece::drawn("─".repeat(width), BORDER)]]);
                 self.end(range.end);
             }
             _ => {

@@ -84,7 +84,7 @@ pub(super) fn line(
         // A mark in the margin of a row that continues a line.
         let margin = row.pieces.iter_mut().rev().nth(count);
         if let Some(margin) = margin.filter(|_| has_margin && number > 0) {
-            *margin = Piece::shown("↳", LANGUAGE);
+            *margin = Piece::drawn("↳", LANGUAGE);
         }
         rows.push(row);
     }

@@ -105,7 +105,7 @@ impl Containers {
     pub(super) fn before(&mut self) -> Vec<Piece> {
         let pieces = if self.is_too_deep() {
             let mark = self.short_mark().map(ToOwned::to_owned);
-            mark.map(|mark| Piece::shown(mark, TEXT))
+            mark.map(|mark| Piece::drawn(mark, TEXT))
                 .into_iter()
                 .collect()
         } else {
@@ -162,12 +162,12 @@ impl Container {
 
     fn before(&self) -> Option<Piece> {
         match self {
-            Self::Quote => Some(Piece::shown("│ ", BORDER)),
+            Self::Quote => Some(Piece::drawn("│ ", BORDER)),
             Self::List(_) => None,
             Self::Item {
                 mark: Some(mark), ..
-            } => Some(Piece::shown(mark.clone(), TEXT)),
-            Self::Item { mark: None, width } => Some(Piece::shown(" ".repeat(*width), TEXT)),
+            } => Some(Piece::drawn(mark.clone(), TEXT)),
+            Self::Item { mark: None, width } => Some(Piece::drawn(" ".repeat(*width), TEXT)),
         }
     }
 }

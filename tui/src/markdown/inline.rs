@@ -59,7 +59,7 @@ impl Inline {
             Event::Code(code) => self.code(source, code, range),
             Event::TaskListMarker(_) => {
                 self.push(Piece::source(range, self.look()));
-                self.push(Piece::shown(" ", self.look()));
+                self.push(Piece::drawn(" ", self.look()));
             }
             Event::SoftBreak | Event::HardBreak => self.lines.push(Vec::new()),
             Event::Rule
@@ -89,7 +89,7 @@ impl Inline {
                 dest_url,
                 ..
             } => {
-                self.push(Piece::shown("image: ", Look::new(Token::Quiet)));
+                self.push(Piece::drawn("image: ", Look::new(Token::Quiet)));
                 self.open(dest_url, *link_type, start);
             }
             _ => return false,
@@ -146,16 +146,16 @@ impl Inline {
             .filter(|at| *at >= self.shown_to());
         let look = Look::new(Token::Link).underlined();
         let quiet = Look::new(Token::Quiet);
-        self.push(Piece::shown(" (", quiet));
+        self.push(Piece::drawn(" (", quiet));
         let piece = match found {
             Some(at) => Piece::source(at..at + url.len(), look),
-            None => Piece::shown(text::one_line(url), look),
+            None => Piece::drawn(text::one_line(url), look),
         };
         self.push(Piece {
             target: Some(Arc::clone(&link.target)),
             ..piece
         });
-        self.push(Piece::shown(")", quiet));
+        self.push(Piece::drawn(")", quiet));
     }
 
     /// Up to where of the source this paragraph shows it.
@@ -190,7 +190,7 @@ impl Inline {
             }
         } else {
             let shown = text::sanitize(text, Hidden::Dropped).replace('\n', " ");
-            self.push(Piece::shown(shown, look));
+            self.push(Piece::drawn(shown, look));
         }
     }
 
@@ -199,13 +199,13 @@ impl Inline {
         let look = self.look().on(Token::InlineCode);
         self.note(code);
         let Some(range) = code_range(source, code, range) else {
-            self.push(Piece::shown(text::one_line(code), look));
+            self.push(Piece::drawn(text::one_line(code), look));
             return;
         };
         let mut start = range.start;
         for line in source.get(range.clone()).unwrap_or_default().split('\n') {
             if start > range.start {
-                self.push(Piece::shown(" ", look));
+                self.push(Piece::drawn(" ", look));
             }
             self.push(Piece::source(start..start + line.len(), look));
             start += line.len() + 1;

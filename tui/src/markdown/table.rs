@@ -58,7 +58,7 @@ impl Table {
             let mut line = Vec::new();
             for (place, (column, alignment)) in columns.iter().zip(&self.alignments).enumerate() {
                 if place > 0 {
-                    line.push(Piece::shown(" │ ", BORDER));
+                    line.push(Piece::drawn(" │ ", BORDER));
                 }
                 let cell = cells.next().unwrap_or_default();
                 let space = column.saturating_sub(columns_of(source, &cell));
@@ -105,7 +105,7 @@ impl Table {
                     } else {
                         text::take_width(key, width.max(20))
                     };
-                    line.push(Piece::shown(format!("{short}: "), look));
+                    line.push(Piece::drawn(format!("{short}: "), look));
                 }
                 line.extend(cell);
                 lines.push(line);
@@ -122,10 +122,10 @@ fn columns_of(source: &str, cell: &[Piece]) -> usize {
 }
 
 fn spaces(count: usize) -> Option<Piece> {
-    (count > 0).then(|| Piece::shown(" ".repeat(count), Look::new(Token::Text)))
+    (count > 0).then(|| Piece::drawn(" ".repeat(count), Look::new(Token::Text)))
 }
 
 fn rule(columns: &[usize]) -> Piece {
     let parts: Vec<String> = columns.iter().map(|column| "─".repeat(*column)).collect();
-    Piece::shown(parts.join("─┼─"), BORDER)
+    Piece::drawn(parts.join("─┼─"), BORDER)
 }

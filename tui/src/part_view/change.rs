@@ -52,7 +52,7 @@ pub(super) fn layout(title: &str, diff: &str, is_cut: bool, width: usize, fold: 
             format!("… {left} more {lines} in {hunks} {plural}; Ctrl+O unfolds")
         }
     };
-    writer.wrapped(Sign::None, &[Piece::shown(more, QUIET)]);
+    writer.wrapped(Sign::None, &[Piece::drawn(more, QUIET)]);
     writer.block
 }
 

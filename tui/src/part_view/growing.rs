@@ -45,7 +45,7 @@ impl Growing {
     }
 
     /// The growing layout of a part of this kind. `None` if the kind does not grow.
-    pub(crate) fn of(kind: &PartKind) -> Option<Self> {
+    pub(crate) fn from_kind(kind: &PartKind) -> Option<Self> {
         match kind {
             PartKind::Text { .. } => Some(Self::new(Form::Markdown)),
             PartKind::Reasoning { .. } => Some(Self::new(Form::Thinking)),
@@ -125,7 +125,7 @@ impl Growing {
             let is_final = range.end < self.clean;
             let mut line = Vec::new();
             if rows.is_empty() {
-                line.push(Piece::shown("(thinking) ", THINKING));
+                line.push(Piece::drawn("(thinking) ", THINKING));
             }
             line.push(Piece::source(range, THINKING));
             for pieces in markdown::wrap(source, &line, room(self.width)) {
@@ -136,7 +136,7 @@ impl Growing {
             }
         }
         if rows.is_empty() {
-            let heading = [Piece::shown("(thinking)", THINKING)];
+            let heading = [Piece::drawn("(thinking)", THINKING)];
             for pieces in markdown::wrap(source, &heading, room(self.width)) {
                 rows.push(behind(Sign::None, self.width, pieces));
             }

@@ -23,7 +23,7 @@ impl Layouter {
         let known = self.growing.iter().position(|(id, _, _)| *id == part.id);
         // A text that was begun again is another one.
         let is_same = |at: &usize| content.starts_with(&self.growing[*at].1);
-        let at = match (known.filter(is_same), Growing::of(&part.kind)) {
+        let at = match (known.filter(is_same), Growing::from_kind(&part.kind)) {
             (Some(at), _) => at,
             (None, Some(new)) => {
                 self.growing.retain(|(id, _, _)| *id != part.id);

@@ -74,7 +74,7 @@ pub(crate) fn layout(part: &Part, width: u16, fold: Fold) -> Block {
             if *is_cut {
                 writer.wrapped(
                     Sign::None,
-                    &[Piece::shown("(cut short)", Look::new(Token::Quiet))],
+                    &[Piece::drawn("(cut short)", Look::new(Token::Quiet))],
                 );
             }
             writer.block
@@ -119,7 +119,7 @@ fn note(text: &str, is_error: bool, width: usize) -> Block {
     };
     let mut first = Vec::new();
     if !says_so {
-        first.push(Piece::shown("error: ", look));
+        first.push(Piece::drawn("error: ", look));
     }
     let end = writer
         .block
@@ -152,11 +152,11 @@ impl Sign {
     fn piece(self) -> Piece {
         let quiet = Look::new(Token::Quiet);
         match self {
-            Self::None => Piece::shown("  ", Look::new(Token::Text)),
-            Self::Bar => Piece::shown("┃ ", Look::new(Token::User)),
-            Self::Note => Piece::shown("· ", quiet),
-            Self::Folded => Piece::shown("▸ ", quiet),
-            Self::Unfolded => Piece::shown("▾ ", quiet),
+            Self::None => Piece::drawn("  ", Look::new(Token::Text)),
+            Self::Bar => Piece::drawn("┃ ", Look::new(Token::User)),
+            Self::Note => Piece::drawn("· ", quiet),
+            Self::Folded => Piece::drawn("▸ ", quiet),
+            Self::Unfolded => Piece::drawn("▾ ", quiet),
         }
     }
 }

@@ -36,9 +36,9 @@ pub(super) fn layout(content: &str, sent: &Sent<'_>, width: usize, fold: Fold) -
         Author::Named(name) => text::someone(name),
         Author::Unnamed => "someone".to_owned(),
     };
-    let mut heading = vec![Piece::shown(name, look.bold())];
+    let mut heading = vec![Piece::drawn(name, look.bold())];
     if sent.is_pending {
-        heading.push(Piece::shown(" (sending)", quiet));
+        heading.push(Piece::drawn(" (sending)", quiet));
     }
     // All of it, so that a search finds what is folded.
     let mut writer = Writer::new(sanitize(content, Hidden::Dropped), width);
@@ -46,13 +46,13 @@ pub(super) fn layout(content: &str, sent: &Sent<'_>, width: usize, fold: Fold) -
     let end = writer.block.source.len();
     if fold == Fold::Folded && is_long(content) {
         let rest = head(&mut writer, look);
-        writer.wrapped(Sign::Bar, &[Piece::shown(format!("▸ … {rest}"), quiet)]);
+        writer.wrapped(Sign::Bar, &[Piece::drawn(format!("▸ … {rest}"), quiet)]);
     } else {
         writer.lines(Sign::Bar, 0..end, look);
     }
     for file in sent.files {
         let label = format!("[{}]", text::one_line(file));
-        writer.wrapped(Sign::Bar, &[Piece::shown(label, Look::new(Token::Notice))]);
+        writer.wrapped(Sign::Bar, &[Piece::drawn(label, Look::new(Token::Notice))]);
     }
     writer.block
 }

@@ -23,7 +23,7 @@ pub(super) fn layout(content: &str, duration_ms: Option<u64>, width: usize, fold
         false => Sign::Unfolded,
     };
     let mut writer = Writer::new(source, width);
-    writer.wrapped(sign, &[Piece::shown(words, THINKING)]);
+    writer.wrapped(sign, &[Piece::drawn(words, THINKING)]);
     if !is_folded {
         let all = 0..writer.block.source.len();
         writer.lines(Sign::None, all, THINKING);

@@ -161,7 +161,7 @@ impl View<'_> {
             let look = Look::new(Token::ToolName).bold();
             line.push(Piece::source(0..self.name.len(), look));
         } else {
-            line.push(Piece::shown(shown_name, QUIET));
+            line.push(Piece::drawn(shown_name, QUIET));
         }
         let (state, look) = &self.state;
         let beside = room.saturating_sub(used + 1 + 3);
@@ -172,8 +172,8 @@ impl View<'_> {
             let (from, to, is_cut) = part_of(&self.asked, for_asked, keeps_end);
             let shown = Piece::source(asked_at.start + from..asked_at.start + to, QUIET);
             used += 1 + text::width(&self.asked[from..to]) + usize::from(is_cut);
-            let dots = is_cut.then(|| Piece::shown("…", QUIET));
-            line.push(Piece::shown(" ", TEXT));
+            let dots = is_cut.then(|| Piece::drawn("…", QUIET));
+            line.push(Piece::drawn(" ", TEXT));
             match keeps_end {
                 true => line.extend(dots.into_iter().chain([shown])),
                 false => line.extend([shown].into_iter().chain(dots)),
@@ -181,14 +181,14 @@ impl View<'_> {
         }
         let left = room.saturating_sub(used + 3);
         if left >= text::width(state).min(8) {
-            line.push(Piece::shown(" · ", QUIET));
-            line.push(Piece::shown(shorten(state, left), *look));
+            line.push(Piece::drawn(" · ", QUIET));
+            line.push(Piece::drawn(shorten(state, left), *look));
             let row = super::behind(sign, writer.width, line);
             writer.block.rows.push(row);
         } else {
             let row = super::behind(sign, writer.width, line);
             writer.block.rows.push(row);
-            let state = Piece::shown(shorten(state, room), *look);
+            let state = Piece::drawn(shorten(state, room), *look);
             writer.wrapped(Sign::None, &[state]);
         }
     }
@@ -279,11 +279,11 @@ fn result_lines(writer: &mut Writer, start: usize, result: &ToolResult, fold: Fo
             .floor_char_boundary(line.start + MAX_RESULT_LINE);
         let more = line.end - end;
         let shown = Piece::source(line.start..end, look);
-        let note = Piece::shown(format!(" … ({more} more bytes)"), QUIET);
+        let note = Piece::drawn(format!(" … ({more} more bytes)"), QUIET);
         writer.wrapped(Sign::None, &[shown, note]);
     }
     if rest > 0 {
-        let note = Piece::shown(format!("... ({rest} more lines)"), QUIET);
+        let note = Piece::drawn(format!("... ({rest} more lines)"), QUIET);
         writer.wrapped(Sign::None, &[note]);
     }
 }
@@ -298,13 +298,13 @@ fn output_lines(writer: &mut Writer, output: &Output, fold: Fold) {
     };
     let earlier = output.len().saturating_sub(lines.len());
     if earlier > 0 {
-        let note = Piece::shown(format!("... ({earlier} earlier lines)"), QUIET);
+        let note = Piece::drawn(format!("... ({earlier} earlier lines)"), QUIET);
         writer.wrapped(Sign::None, &[note]);
     }
     let room = room(writer.width);
     for line in lines {
         let OutputLine::Text(text) = &line else {
-            writer.wrapped(Sign::None, &[Piece::shown(line.words(), QUIET)]);
+            writer.wrapped(Sign::None, &[Piece::drawn(line.words(), QUIET)]);
             continue;
         };
         let is_cut = fold != Fold::Open && text::width(text) > room;
@@ -317,7 +317,7 @@ fn output_lines(writer: &mut Writer, output: &Output, fold: Fold) {
         writer.block.source.push_str(shown);
         let mut pieces = vec![Piece::source(start..writer.block.source.len(), TEXT)];
         if is_cut {
-            pieces.push(Piece::shown("…", QUIET));
+            pieces.push(Piece::drawn("…", QUIET));
         }
         writer.wrapped(Sign::None, &pieces);
     }

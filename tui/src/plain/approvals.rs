@@ -13,7 +13,7 @@ impl Machine {
         self.approval = Some(Box::new(approval.clone()));
         let is_own = self.own == Some(approval.run_id);
         if self.is_input_over && self.lines.is_empty() && is_own && self.clients <= 1 {
-            let reason = Some("nobody can be asked".to_owned());
+            let reason = Some("no operator can be asked".to_owned());
             self.answer(Verdict::Deny, Scope::Once, reason);
         }
     }

@@ -72,7 +72,7 @@ pub(super) enum Command<'a> {
 
 impl<'a> Command<'a> {
     /// That of a line.
-    pub(super) fn of(line: &'a str) -> Self {
+    pub(super) fn parse(line: &'a str) -> Self {
         let line = line.trim();
         if line.is_empty() {
             return Self::Nothing;
@@ -171,7 +171,7 @@ mod tests {
             ),
         ];
         for (line, command) in lines {
-            assert_eq!(Command::of(line), command, "{line:?}");
+            assert_eq!(Command::parse(line), command, "{line:?}");
         }
     }
 }

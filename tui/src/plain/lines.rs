@@ -13,7 +13,7 @@ use crate::link::{Change, Order};
 impl Machine {
     /// Takes a line that was typed.
     pub(super) fn line(&mut self, line: String) {
-        match Command::of(&line) {
+        match Command::parse(&line) {
             Command::Nothing => {}
             Command::Help => self.show(HELP),
             Command::Wrong(reason) => self.fail(&reason),
@@ -31,7 +31,7 @@ impl Machine {
     /// Carries out the waiting lines that can be carried out now.
     pub(super) fn carry_out(&mut self) {
         while let Some(line) = self.lines.pop_front() {
-            let command = Command::of(&line);
+            let command = Command::parse(&line);
             if !self.is_ready_for(&command) {
                 self.lines.push_front(line);
                 return;
@@ -91,14 +91,19 @@ impl Machine {
     pub(super) fn waiting_prompts(&self) -> usize {
         let lines = self.lines.iter();
         lines
-            .filter(|line| matches!(Command::of(line), Command::Prompt(_) | Command::FollowUp(_)))
+            .filter(|line| {
+                matches!(
+                    Command::parse(line),
+                    Command::Prompt(_) | Command::FollowUp(_)
+                )
+            })
             .count()
     }
 
     /// True if the operator asked to leave, which waits for earlier lines.
     pub(super) fn is_leaving(&self) -> bool {
         let mut lines = self.lines.iter();
-        lines.any(|line| matches!(Command::of(line), Command::Quit))
+        lines.any(|line| matches!(Command::parse(line), Command::Quit))
     }
 
     /// True if everything before the command was carried out, and the command can be.

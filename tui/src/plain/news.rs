@@ -223,7 +223,7 @@ impl Machine {
                 one_line(id)
             ));
         } else if let Some(reason) = reset {
-            self.status(&format!("taken anew: {}", one_line(reason)));
+            self.status(&format!("loaded again: {}", one_line(reason)));
         }
         let is_going = matches!(
             snapshot.summary.state,

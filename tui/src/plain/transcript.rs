@@ -93,7 +93,7 @@ impl Transcript {
                 let files: String = files
                     .map(|file| format!("\n[{}]", one_line(&file)))
                     .collect();
-                Some(said(&name, &format!("{content}{files}")))
+                Some(quoted(&name, &format!("{content}{files}")))
             }
             Event::Queued {
                 item,
@@ -128,9 +128,9 @@ impl Transcript {
                 } else {
                     "agent"
                 };
-                Some(said(who, content))
+                Some(quoted(who, content))
             }
-            Event::Reasoning { content, .. } => Some(said("thinking", content)),
+            Event::Reasoning { content, .. } => Some(quoted("thinking", content)),
             Event::ToolCall {
                 id, name, input, ..
             } => {
@@ -221,7 +221,7 @@ impl Transcript {
             Event::CallsSkipped { .. } => {
                 self.calls.clear();
                 self.output.clear();
-                self.told(event)
+                self.sentence(event)
             }
             Event::Status { state, message, .. } => match (state, one_line(message)) {
                 (State::Thinking, message) if message.is_empty() => self.status("thinking"),
@@ -252,7 +252,7 @@ impl Transcript {
                 let outcome = words::outcome(*outcome);
                 self.status(&format!("run {run_id} {outcome}{facts}{why}"))
             }
-            Event::Gap { .. } => self.told(event),
+            Event::Gap { .. } => self.sentence(event),
             // Blocks, the end of the run and the status say what there is to it.
             Event::Block { .. }
             | Event::RunStarted { by: None, .. }
@@ -261,17 +261,17 @@ impl Transcript {
             | Event::ReplyEnded { .. }
             | Event::ReplyFailed { .. } => None,
             event => match event.family() {
-                Family::Fact => self.told(event),
+                Family::Fact => self.sentence(event),
                 Family::Passing | Family::Foreign => None,
             },
         }
     }
 
     /// An event in the words that it has everywhere, with the text that it brings below them.
-    fn told(&mut self, event: &Event) -> Option<String> {
-        let words = Words::of(event);
+    fn sentence(&mut self, event: &Event) -> Option<String> {
+        let words = Words::for_event(event);
         let status = self.status(&one_line(&words.sentence()));
-        let body = words.body.map(|body| said("summary", body));
+        let body = words.body.map(|body| quoted("summary", body));
         match (status, body) {
             (Some(status), Some(body)) => Some(format!("{status}\n{body}")),
             (status, body) => status.or(body),
@@ -300,7 +300,7 @@ impl Transcript {
 }
 
 /// A person's words. Lines after the first are indented, so that none of them looks like the words of another person.
-fn said(who: &str, text: &str) -> String {
+fn quoted(who: &str, text: &str) -> String {
     let text = sanitize(text, Hidden::Dropped);
     let mut lines = text.trim_end().lines();
     let mut said = format!("{who}: {}", lines.next().unwrap_or_default());

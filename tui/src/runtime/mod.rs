@@ -128,7 +128,7 @@ impl Client {
         let (mut settings, problems) = SettingsFile::in_folder(&options.home).load();
         let scheme = scheme.or(settings.theme);
         let guard = Guard::take(tty, &capabilities)?;
-        let room = Room::of(&guard)
+        let room = Room::measure(&guard)
             .inspect_err(|error| log::debug!("cannot watch the terminal: {error}"))
             .ok();
         let asks = scheme.is_none() && capabilities.is_background_asked;

@@ -41,7 +41,7 @@ pub(super) fn draw(
     filter.say_end(chooser.filter.text(), Look::new(Token::Text));
     let caret = Position::new(filter.column(), inner.y);
     let below = inner.y + 1..inner.bottom().saturating_sub(1);
-    let shown = chooser.shown();
+    let shown = chooser.matches();
     if shown.is_empty() {
         let words = if chooser.is_loading() {
             "loading…".to_owned()

@@ -41,7 +41,7 @@ pub(crate) fn paint(app: &mut App, buffer: &mut Buffer) -> Painted {
     let area = buffer.area;
     let mut links = Links::default();
     buffer.set_style(area, app.theme.ground());
-    let regions = Regions::of(app, area);
+    let regions = Regions::layout(app, area);
     if area.width < SMALLEST.0 || area.height < SMALLEST.1 {
         too_small(app, buffer, area, regions.input);
     } else {

@@ -24,7 +24,7 @@ pub(super) fn draw(app: &App, past: &Past, buffer: &mut Buffer, area: Rect) -> O
         ),
         PastKind::Runs => (
             "Go on from before",
-            "Enter opens a branch and writes it anew · Esc close",
+            "Enter opens a branch and writes it again · Esc close",
         ),
     };
     let rows = u16::try_from(past.count().max(1)).unwrap_or(u16::MAX);
@@ -39,7 +39,7 @@ pub(super) fn draw(app: &App, past: &Past, buffer: &mut Buffer, area: Rect) -> O
         ..inner
     };
     let dim = Look::new(Token::Quiet);
-    let shown = past.shown();
+    let shown = past.matches();
     let mut filter = Line::new(app, buffer, row(inner.y));
     filter.say("> ", Look::new(Token::Notice));
     let count = format!("{} of {}", shown.len(), past.count());

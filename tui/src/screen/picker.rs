@@ -48,7 +48,7 @@ pub(super) fn draw(
     filter.say_end(picker.filter.text(), Look::new(Token::Text));
     let mut caret = Position::new(filter.column(), inner.y);
     let below = inner.y + 1..inner.bottom().saturating_sub(1);
-    let shown = picker.shown();
+    let shown = picker.matches();
     if shown.is_empty() {
         let words = if picker.is_loading() {
             "loading…"
@@ -93,7 +93,7 @@ pub(super) fn draw(
 
 /// The area of the box: above the line with the remarks, unless that is too little.
 pub(super) fn place(app: &App, area: Rect) -> Rect {
-    let above = Regions::of(app, area).seam.y.saturating_sub(area.y);
+    let above = Regions::layout(app, area).seam.y.saturating_sub(area.y);
     let height = if above < LOWEST { area.height } else { above };
     Rect { height, ..area }
 }

@@ -25,13 +25,13 @@ fn drawn(app: &mut App) -> Terminal<TestBackend> {
 pub(super) fn rows(app: &mut App) -> Vec<String> {
     let buffer = buffer(app);
     let rows = buffer.content.chunks(usize::from(buffer.area.width));
-    rows.map(|cells| said(cells.iter().map(ratatui::buffer::Cell::symbol), ""))
+    rows.map(|cells| visible_text(cells.iter().map(ratatui::buffer::Cell::symbol), ""))
         .map(|row| row.trim_end().to_owned())
         .collect()
 }
 
 /// The texts of cells, with a placeholder for those that a wide character covers.
-fn said<'a>(symbols: impl Iterator<Item = &'a str>, covered: &str) -> String {
+fn visible_text<'a>(symbols: impl Iterator<Item = &'a str>, covered: &str) -> String {
     let mut text = String::new();
     let mut left = 0;
     for symbol in symbols {
@@ -57,7 +57,7 @@ pub(super) fn picture(app: &mut App) -> String {
     let mut styles = vec![app.theme.ground()];
     let mut out = String::new();
     for cells in buffer.content.chunks(usize::from(buffer.area.width)) {
-        let text = said(cells.iter().map(ratatui::buffer::Cell::symbol), "·");
+        let text = visible_text(cells.iter().map(ratatui::buffer::Cell::symbol), "·");
         let mut letters = String::new();
         let mut left = 0;
         for cell in cells {

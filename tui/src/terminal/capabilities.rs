@@ -74,7 +74,7 @@ impl Capabilities {
             is_wsl,
             is_macos,
             is_console: terminal == "linux",
-            notice: NoticeForm::of(read),
+            notice: NoticeForm::detect(read),
         }
     }
 

@@ -260,7 +260,7 @@ impl<D: Device> Shared<D> {
     fn write(&self, state: &mut State, bytes: &[u8]) -> io::Result<()> {
         let waiting = state.unwritten.len();
         if waiting > 0 && waiting + bytes.len() > MAX_UNWRITTEN {
-            return Err(io::Error::new(ErrorKind::TimedOut, "nobody reads it"));
+            return Err(io::Error::new(ErrorKind::TimedOut, "no program reads it"));
         }
         state.unwritten.extend(bytes);
         self.write_on(state)
@@ -294,7 +294,7 @@ impl<D: Device> Shared<D> {
             }
             let left = give_up.saturating_duration_since(Instant::now());
             if left.is_zero() || !self.device.wait_for_room(left)? {
-                return Err(io::Error::new(ErrorKind::TimedOut, "nobody reads it"));
+                return Err(io::Error::new(ErrorKind::TimedOut, "no program reads it"));
             }
         }
     }

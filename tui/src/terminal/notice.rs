@@ -17,7 +17,7 @@ pub(crate) enum NoticeForm {
 impl NoticeForm {
     /// The form of the terminal that an environment names. `None` if it is not known to have one. tmux names itself,
     /// but leaves most names of the terminal around it.
-    pub(super) fn of(read: impl Fn(&str) -> Option<String>) -> Option<Self> {
+    pub(super) fn detect(read: impl Fn(&str) -> Option<String>) -> Option<Self> {
         let is_set = |name: &str| read(name).is_some_and(|value| !value.is_empty());
         let is = |name: &str, expected: &str| read(name).as_deref() == Some(expected);
         let program = read("TERM_PROGRAM").unwrap_or_default();
@@ -72,7 +72,7 @@ mod tests {
     #[test]
     fn a_notice_has_the_form_of_the_terminal() {
         let of = |variables: &[(&str, &str)]| {
-            NoticeForm::of(|name| {
+            NoticeForm::detect(|name| {
                 let found = variables.iter().find(|(known, _)| *known == name);
                 found.map(|(_, value)| (*value).to_owned())
             })

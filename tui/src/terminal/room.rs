@@ -21,7 +21,7 @@ impl Room {
         deprecated,
         reason = "what takes its place is unsafe; this handle is our own as long as it is watched"
     )]
-    pub(crate) fn of(guard: &Guard) -> io::Result<Self> {
+    pub(crate) fn measure(guard: &Guard) -> io::Result<Self> {
         let output = guard.device().output().try_clone_to_owned()?;
         let watched = AsyncFd::with_interest(output, Interest::WRITABLE)?;
         Ok(Self(watched))

@@ -39,7 +39,7 @@ impl Shift {
         let height = usize::from(next.area.height).saturating_sub(1);
         let rows = |buffer: &Buffer| -> Vec<Row> {
             let rows = buffer.content.chunks(width).take(height);
-            rows.map(Row::of).collect()
+            rows.map(Row::from_cells).collect()
         };
         let (old, new) = (rows(shown), rows(next));
         let candidates = (1..height).flat_map(|by| [true, false].map(|is_up| (by, is_up)));
@@ -107,7 +107,7 @@ struct Row {
 }
 
 impl Row {
-    fn of(cells: &[Cell]) -> Self {
+    fn from_cells(cells: &[Cell]) -> Self {
         let mut mix = Mix(0);
         let mut cost = 0;
         for cell in cells {

@@ -174,7 +174,7 @@ impl Theme {
         }
         match (ground, behind) {
             (_, Some(color)) => style.bg(color),
-            (Some(ground), None) => style.add_modifier(palette::of(ground).instead),
+            (Some(ground), None) => style.add_modifier(palette::colours(ground).instead),
             (None, None) => style,
         }
     }
@@ -215,7 +215,7 @@ impl Theme {
     }
 
     fn color(&self, token: Token) -> Option<Color> {
-        let row = palette::of(token);
+        let row = palette::colours(token);
         let of_palette = |index: Option<u8>, rgb| match (self.depth, index) {
             (Depth::Palette, Some(index)) => Some(Color::Indexed(index)),
             // A colour with an entry in the palette is a ground that sixteen colours lack.

@@ -57,7 +57,7 @@ const LOUD: Modifier = Modifier::REVERSED.union(Modifier::BOLD);
 const MARKED: Modifier = Modifier::UNDERLINED.union(Modifier::BOLD);
 
 /// The table.
-pub(super) const fn of(token: Token) -> Colours {
+pub(super) const fn colours(token: Token) -> Colours {
     use Color::{Blue, Cyan, DarkGray, Green, Magenta, Red, Yellow};
     match token {
         Token::Text => row(0xe0_e0_e0, 0x1a_1a_1a, None, None),

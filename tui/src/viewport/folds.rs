@@ -29,7 +29,7 @@ impl Default for Folds {
 
 impl Folds {
     /// The fold of a part.
-    pub(crate) fn of(&self, part: &Part) -> Fold {
+    pub(crate) fn fold(&self, part: &Part) -> Fold {
         if !can_fold(part) {
             return Fold::Open;
         }
@@ -89,7 +89,7 @@ impl Folds {
             return;
         }
         let is_result = matches!(part.kind, PartKind::Tool(_) | PartKind::Command(_));
-        let fold = match self.of(part) {
+        let fold = match self.fold(part) {
             Fold::Folded | Fold::Head(_) if is_result => Fold::Cut,
             Fold::Folded | Fold::Head(_) => Fold::Open,
             Fold::Cut if is_cut(part) => Fold::Open,

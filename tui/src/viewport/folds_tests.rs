@@ -10,11 +10,11 @@ fn a_summary_is_folded_until_it_is_opened() {
     let known = conversation(&[checkpoint]);
     let part = known.parts().next().unwrap();
     let mut folds = Folds::default();
-    assert_eq!(folds.of(part), Fold::Folded);
+    assert_eq!(folds.fold(part), Fold::Folded);
     folds.toggle(part);
-    assert_eq!(folds.of(part), Fold::Open);
+    assert_eq!(folds.fold(part), Fold::Open);
     folds.toggle(part);
-    assert_eq!(folds.of(part), Fold::Folded);
+    assert_eq!(folds.fold(part), Fold::Folded);
     for (all, of_it) in [
         (Fold::Open, Fold::Open),
         (Fold::Cut, Fold::Open),
@@ -22,10 +22,10 @@ fn a_summary_is_folded_until_it_is_opened() {
         (Fold::Folded, Fold::Folded),
     ] {
         folds.set_all(all);
-        assert_eq!(folds.of(part), of_it);
+        assert_eq!(folds.fold(part), of_it);
     }
     folds.peek(Some(part.id));
-    assert_eq!(folds.of(part), Fold::Open);
+    assert_eq!(folds.fold(part), Fold::Open);
 }
 
 /// Spec: [SCRL-08]
@@ -40,7 +40,7 @@ fn tools_open_one_by_one_or_all_at_once() {
     ]);
     let parts: Vec<&Part> = known.parts().collect();
     let mut folds = Folds::default();
-    let all = |folds: &Folds| -> Vec<Fold> { parts.iter().map(|part| folds.of(part)).collect() };
+    let all = |folds: &Folds| -> Vec<Fold> { parts.iter().map(|part| folds.fold(part)).collect() };
     let open = Fold::Open;
     assert_eq!(all(&folds), [Fold::Folded, Fold::Folded, open]);
     folds.toggle(parts[0]);
@@ -58,7 +58,7 @@ fn tools_open_one_by_one_or_all_at_once() {
     let long = long.parts().next().unwrap();
     for fold in [Fold::Cut, Fold::Open, Fold::Folded] {
         folds.toggle(long);
-        assert_eq!(folds.of(long), fold);
+        assert_eq!(folds.fold(long), fold);
     }
     folds.set_all(Fold::Folded);
     folds.peek(Some(parts[1].id));
@@ -82,7 +82,7 @@ fn what_runs_shows_its_end_and_thinking_and_pastes_are_folded() {
     let mut folds = Folds::default();
     let mut all = |change: &mut dyn FnMut(&mut Folds)| -> Vec<Fold> {
         change(&mut folds);
-        parts.iter().map(|part| folds.of(part)).collect()
+        parts.iter().map(|part| folds.fold(part)).collect()
     };
     let (folded, open) = (Fold::Folded, Fold::Open);
     assert_eq!(all(&mut |_| {}), [Fold::Head(8), folded, folded, open]);

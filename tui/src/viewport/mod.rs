@@ -12,7 +12,7 @@ mod view;
 pub(crate) use cache::Lay;
 pub(crate) use folds::can_fold;
 pub(crate) use place::Place;
-pub(crate) use rows::{is_bare, shown};
+pub(crate) use rows::{is_bare, visible_range};
 pub(crate) use travel::{Standing, Step};
 pub(crate) use view::{Shown, Viewport};
 

@@ -57,7 +57,7 @@ pub(super) fn bare_above(block: &Block, row: usize) -> usize {
 }
 
 /// From the first place that a layout shows, to the end of the last; text folded away at the end is after it.
-pub(crate) fn shown(block: &Block) -> Range<usize> {
+pub(crate) fn visible_range(block: &Block) -> Range<usize> {
     let ranges = || block.rows.iter().filter_map(range);
     let start = ranges().map(|range| range.start).min().unwrap_or(0);
     let end = ranges().map(|range| range.end).max().unwrap_or(0);

@@ -117,7 +117,7 @@ impl Viewport {
 
     /// The layout of a part in its present fold.
     pub(crate) fn block(&mut self, part: &Part) -> Rc<Block> {
-        let fold = self.folds.of(part);
+        let fold = self.folds.fold(part);
         self.cache.block(part, self.width, fold)
     }
 
@@ -264,7 +264,7 @@ impl Viewport {
     pub(super) fn has_gap(&self, index: usize, conversation: &Conversation) -> bool {
         let is_row = |part: &Part| {
             let is_call = matches!(part.kind, PartKind::Tool(_) | PartKind::Command(_));
-            is_call && self.folds.of(part) == Fold::Folded
+            is_call && self.folds.fold(part) == Fold::Folded
         };
         match (conversation.at(index), conversation.at(index + 1)) {
             (Some(part), Some(next)) => !(is_row(part) && is_row(next)),
@@ -280,7 +280,7 @@ impl Viewport {
         Key {
             revision: part.revision,
             width: self.width,
-            fold: self.folds.of(part),
+            fold: self.folds.fold(part),
         }
     }
 

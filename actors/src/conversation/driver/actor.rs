@@ -1,7 +1,7 @@
 //! Carries a conversation's decisions out: messages become inputs of the machine, its effects
 //! become records and messages.
 //!
-//! The actor is cheap as long as nobody prompts: its machine is read back from the journal when it
+//! The actor is cheap until a client prompts: its machine is read back from the journal when it
 //! is needed, and dropped when the journal takes no more, since the journal alone is true.
 
 use std::collections::HashMap;
@@ -101,7 +101,7 @@ pub struct ConversationActor {
     timing: Timing,
     /// The receivers that wait for the end of a compaction.
     pub(super) compacting: Vec<oneshot::Sender<Result<Compacted, CompactError>>>,
-    /// Work for summaries that goes on beside: the dropped part is told, or other code than the
+    /// Work for summaries beside the run: the dropped part is described, or other code than the
     /// model writes them.
     pub(super) summaries: HashMap<CallId, SpawnHandle>,
 }
@@ -310,6 +310,7 @@ impl ConversationActor {
         // Pieces that are shown before a record are written before it.
         while self.hand_pieces(ctx) {}
         let records = std::mem::take(records);
+        self.note_changes(&records);
         let own = records.iter().map(|new| new.record.durability());
         let durability = own.fold(before_next, Durability::max);
         self.appends += 1;

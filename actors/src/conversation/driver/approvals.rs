@@ -13,7 +13,7 @@ use crate::conversation::machine::{Input, Machine};
 use crate::conversation::messages::{AnswerApproval, RulesChanged};
 
 impl ConversationActor {
-    /// Asks the approver, and ends the approval if nobody answers in time.
+    /// Asks the approver, and ends the approval if no operator answers in time.
     pub(super) fn ask(&self, approval: &Approval, ctx: &mut Context<Self>) {
         let limit = self.machine().and_then(Machine::approval_timeout);
         if let Some(seconds) = limit {
@@ -44,7 +44,7 @@ impl ConversationActor {
     }
 }
 
-/// Nobody answered an approval in time. Sent by the actor to itself.
+/// No operator answered an approval in time. Sent by the actor to itself.
 #[derive(Message)]
 #[rtype(result = "()")]
 struct Expired(u64);

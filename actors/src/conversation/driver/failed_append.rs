@@ -45,7 +45,7 @@ impl ConversationActor {
         }
     }
 
-    /// Cancels what a machine waits for that nobody listens to any more.
+    /// Cancels the calls of a machine that was dropped.
     pub(super) fn drop_machine(
         &mut self,
         mut machine: Machine,

@@ -1,4 +1,4 @@
-//! Jobs: what becomes of them while nobody asks is put on record.
+//! Jobs: their ends are put on record, also while no client asks.
 
 use actix::prelude::*;
 use futures_util::future::FutureExt as _;
@@ -8,6 +8,7 @@ use super::actor::{ConversationActor, HeldOrder, State};
 use super::outbox::Step;
 use crate::conversation::machine::{Input, Machine};
 use crate::conversation::messages::NoteJobs;
+use crate::journal::{NewRecord, Record};
 
 impl ConversationActor {
     /// Puts on record how jobs have ended. What is not known any more was lost with a service; that is put
@@ -21,6 +22,18 @@ impl ConversationActor {
         let ended = self.downstream.jobs.ended(&self.id, &open);
         if !ended.is_empty() {
             self.advance(Input::JobsEnded(ended), ctx);
+        }
+    }
+
+    /// Tells the jobs that run which files calls and undo changed.
+    pub(super) fn note_changes(&self, records: &[NewRecord]) {
+        for new in records {
+            let jobs = &self.downstream.jobs;
+            if let Record::FilesChanged { changes, .. } = &new.record {
+                jobs.note_changes(&changes.iter().map(|change| &*change.path));
+            } else if let Record::Undone { files, .. } = &new.record {
+                jobs.note_changes(&files.iter().map(|file| &*file.path));
+            }
         }
     }
 }

@@ -77,7 +77,7 @@ impl ConversationActor {
     }
 }
 
-/// Adds a piece to others. One that goes on with the last one becomes a part of it.
+/// Adds a piece to others. One that continues the last one becomes a part of it.
 fn gather(pieces: &mut Vec<Piece>, piece: Piece) {
     match pieces.last_mut() {
         Some(last) if last.is_continued_by(&piece) => last.text += &piece.text,

@@ -14,7 +14,7 @@ pub(super) type AppendId = u64;
 /// Answers a question or an order. Takes the actor, and whether everything before it is on record.
 pub(super) type Answer<A> = Box<dyn FnOnce(&A, Result<(), SubmitError>)>;
 
-/// How far pieces are that are to be kept.
+/// The state of pieces that must be kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Keeping {
     /// More may come to them: the journal has others to write.

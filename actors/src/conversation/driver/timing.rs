@@ -1,4 +1,4 @@
-//! How long runs and thinking take: from record to record, as they are written.
+//! How long runs and thinking take: from record to record, at the time of writing.
 
 use crate::journal::Record;
 use crate::reply::BlockKind;

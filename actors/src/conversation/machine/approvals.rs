@@ -1,5 +1,5 @@
 //! Approvals: what a tool may change only when an operator says so. An approval is on record before it
-//! is shown, has one end, and outlives the service: its run goes on where it waited.
+//! is shown, has one end, and outlives the service: its run continues where it waited.
 
 use harness_protocol::{
     Answered, Approval, ApprovalMode, HeldRule, Scope, Subject, Verdict, Withdrawal,
@@ -265,7 +265,7 @@ impl Machine {
         rules
     }
 
-    /// Decides anew about what waits, as the rules of the folder are others.
+    /// Decides again about what waits, since the rules of the folder are others.
     pub(super) fn rules_changed(&mut self, folder_inode: Option<u64>) -> Vec<Effect> {
         if let Some(run) = &mut self.run {
             run.folder_inode = folder_inode;
@@ -273,7 +273,7 @@ impl Machine {
         self.reconsider(None)
     }
 
-    /// Decides anew about what waits for an answer: the rules or the mode are others.
+    /// Decides again about what waits for an answer: the rules or the mode are others.
     pub(super) fn reconsider(&mut self, by: Option<String>) -> Vec<Effect> {
         let (Some(open), Some(held)) = (self.ledger.open_approval(), self.held()) else {
             return vec![];
@@ -396,7 +396,7 @@ impl Machine {
         effects
     }
 
-    /// Goes on with a run that waited for an operator's answer when the service ended, or that was
+    /// Continues a run that waited for an operator's answer when the service ended, or that was
     /// answered and had not begun what the answer allowed.
     pub fn resume(&mut self) -> Vec<Effect> {
         let (Some(id), true) = (self.ledger.run(), self.ledger.approvals().waits()) else {

@@ -60,7 +60,7 @@ impl Order for ContinueRun {
     type Answer = RunId;
     type Refusal = SubmitError;
 
-    /// Starts a run that goes on from the past as it is. If the last word is the model's, what
+    /// Starts a run that continues from the unchanged past. If the last word is the model's, what
     /// waits is said first: steering, else follow-ups. A reply of which there is only what a crash
     /// cut is asked for anew if nothing waits.
     fn apply(self, machine: &mut Machine) -> Taken<Self> {

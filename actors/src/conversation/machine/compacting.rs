@@ -111,7 +111,7 @@ impl Machine {
     /// The API says that the request is too long. Tells what is done about it; nothing if nothing
     /// can be done.
     pub(super) fn cut_for_overflow(&mut self) -> Option<(Cut, Dropped)> {
-        let next = Next::of(self.run.as_ref()?, &self.ledger);
+        let next = Next::for_run(self.run.as_ref()?, &self.ledger);
         self.compaction.cut_for_overflow(&next)
     }
 
@@ -132,7 +132,7 @@ impl Machine {
             return vec![];
         };
         run.step = Step::Summarize;
-        let next = Next::of(run, &self.ledger);
+        let next = Next::for_run(run, &self.ledger);
         let call_id = self.last_call.next();
         let summarizing = self.compaction.attempt(reason, cut, &next, call_id);
         self.compacting(summarizing, dropped)
@@ -144,7 +144,7 @@ impl Machine {
         call_id: &CallId,
         told: (Told, Option<Dropped>),
     ) -> Vec<Effect> {
-        let progress = self.compaction.told(call_id, told);
+        let progress = self.compaction.take_piece(call_id, told);
         self.summary_progressed(progress)
     }
 
@@ -204,7 +204,7 @@ impl Machine {
         effects
     }
 
-    /// Goes on without a summary: with all of the past if it fits.
+    /// Continues without a summary: with all of the past if it fits.
     fn compaction_failed(&mut self, error: &str, failed: &Summarizing) -> Vec<Effect> {
         let mut effects = vec![self.note(Record::CompactionFailed {
             error: error.to_owned(),
@@ -223,7 +223,7 @@ impl Machine {
             effects.extend(self.end_as_asked());
             return effects;
         }
-        let next = Next::of(run, &self.ledger);
+        let next = Next::for_run(run, &self.ledger);
         if !self.compaction.goes_without(failed.reason, &next) {
             let reason = error.to_owned();
             effects.extend(self.fail(ModelError::Compaction { reason }.into()));

@@ -1,4 +1,4 @@
-//! Compaction as a value: when the past is to be summarized, and how far a summary is.
+//! Compaction as a value: when the past must be summarized, and the state of a summary.
 //!
 //! Invariant: it knows requests and answers, and decides no run. Never more than two attempts
 //! between two replies of the model.
@@ -83,7 +83,7 @@ pub(super) enum Progress {
 }
 
 impl<'a> Next<'a> {
-    pub(super) fn of(run: &'a Run, ledger: &'a Ledger) -> Self {
+    pub(super) fn for_run(run: &'a Run, ledger: &'a Ledger) -> Self {
         Self {
             plan: &run.plan,
             head_tokens: run.head.tokens(),
@@ -162,7 +162,7 @@ impl Compaction {
         reason != CompactionReason::Overflow && !is_too_long
     }
 
-    /// How many tokens a request may have, as far as that is known.
+    /// How many tokens a request may have, if that is known.
     pub(super) fn window(&self, next: &Next<'_>) -> Option<u64> {
         let known = window(next.plan, self.info.as_deref());
         let named = self.named_window;
@@ -223,14 +223,14 @@ impl Compaction {
         Summarizing::new(call_id, reason, cut, next.plan, room)
     }
 
-    /// Begins a summary: what is dropped is told first.
+    /// Begins a summary: the dropped part is described first.
     pub(super) fn begin(&mut self, summarizing: Summarizing, dropped: Dropped) -> Effect {
         let summarizing = self.summarizing.insert(summarizing);
         Effect::TellDropped(summarizing.call_id.clone(), dropped)
     }
 
     /// Takes a piece of what is dropped, and asks for a summary with it.
-    pub(super) fn told(
+    pub(super) fn take_piece(
         &mut self,
         call_id: &CallId,
         (told, rest): (Told, Option<Dropped>),

@@ -24,7 +24,7 @@ pub enum Effect {
     Record(Record),
     /// Show this to those who are attached.
     Show(Passing),
-    /// Ask the model, with the history as it is now.
+    /// Ask the model, with the present history.
     CallModel(CallId),
     /// Look up what a model can do.
     DescribeModel {

@@ -1,12 +1,11 @@
 //! The inputs of a conversation.
 
-use harness_protocol::JobEnd;
-
 use crate::compaction::Told;
 use crate::conversation::messages::CancelRun;
 use crate::conversation::past::Dropped;
 use crate::ids::CallId;
 use crate::model::messages::ModelEvent;
+use crate::tool::EndedJob;
 use crate::tool::messages::ToolEvent;
 
 /// An input of a conversation.
@@ -18,7 +17,7 @@ pub enum Input {
     StopRequested,
     /// The model's actor answered.
     Model(ModelEvent),
-    /// A piece of what a cut drops was told.
+    /// A piece of the part that a cut drops was described.
     Told {
         /// The summary's call.
         call_id: CallId,
@@ -30,8 +29,8 @@ pub enum Input {
     /// The rules of folders are others; that of the conversation has this inode, if it is there.
     RulesChanged(Option<u64>),
     /// Jobs of the conversation have ended.
-    JobsEnded(Vec<(u64, JobEnd)>),
-    /// Nobody answered this approval in time.
+    JobsEnded(Vec<EndedJob>),
+    /// No operator answered this approval in time.
     ApprovalExpired(u64),
     /// The actor that has the call will not answer: it did not take it, or is gone.
     CallLost(CallId),

@@ -1,15 +1,16 @@
 //! Jobs: that they were started and how they ended is put on record, and an end may begin a run.
 
-use harness_protocol::{JobEnd, Queue, RunRules};
+use harness_protocol::{Queue, RunRules};
 
 use super::Machine;
 use super::effect::Effect;
 use crate::journal::{Activity, Record};
+use crate::tool::EndedJob;
 
 impl Machine {
     /// Notes how jobs ended, of those that are open. An idle conversation begins a run for that
     /// where its setting `wake` says so.
-    pub(super) fn jobs_ended(&mut self, ended: Vec<(u64, JobEnd)>) -> Vec<Effect> {
+    pub(super) fn jobs_ended(&mut self, ended: Vec<EndedJob>) -> Vec<Effect> {
         let mut effects = self.note_job_ends(ended);
         if !effects.is_empty() {
             effects.extend(self.wake());
@@ -17,12 +18,11 @@ impl Machine {
         effects
     }
 
-    fn note_job_ends(&mut self, ended: Vec<(u64, JobEnd)>) -> Vec<Effect> {
+    fn note_job_ends(&mut self, ended: Vec<EndedJob>) -> Vec<Effect> {
         let open: Vec<u64> = self.ledger.open_jobs().collect();
-        let ended = ended.into_iter().filter(|(job, _)| open.contains(job));
-        ended
-            .map(|(job, end)| self.note(Record::JobEnded { job, end }))
-            .collect()
+        let ended = ended.into_iter().filter(|ended| open.contains(&ended.job));
+        let record = |EndedJob { job, end, changes }| Record::JobEnded { job, end, changes };
+        ended.map(|ended| self.note(record(ended))).collect()
     }
 
     /// Ends the jobs that were found to be gone when the conversation was read back. That is put on record

@@ -1,4 +1,4 @@
-//! Every decision of a conversation: what was told goes in, what is to be done comes out.
+//! Every decision of a conversation: inputs go in, effects come out.
 //!
 //! Invariant: no actor, no IO, no clock. What lasts changes by records alone, which the ledger
 //! adds up, here as after a crash. A run ends with exactly one `Effect::EndRun`, and the record
@@ -156,7 +156,7 @@ impl Machine {
         })
     }
 
-    /// Takes what the conversation is told. An answer to a call that is not waited for is late
+    /// Takes an input. An answer to a call that is not waited for is late
     /// and changes nothing.
     pub fn handle(&mut self, input: Input) -> Vec<Effect> {
         match input {

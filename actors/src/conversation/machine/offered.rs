@@ -1,5 +1,5 @@
 //! The tools that a conversation is offered. Their list goes on record with the first request and
-//! stays as it is to the byte: the API's cache and signed thinking are bound to it.
+//! stays unchanged to the byte: the API's cache and signed thinking are bound to it.
 
 use std::sync::Arc;
 

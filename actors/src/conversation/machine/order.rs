@@ -1,4 +1,4 @@
-//! Orders: each is a message to the conversation as it was sent, and its rule stands beside what it
+//! Orders: each is a message to the conversation, unchanged, and its rule is beside what it
 //! changes.
 
 use super::Machine;

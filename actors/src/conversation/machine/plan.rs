@@ -1,4 +1,4 @@
-//! The plan of one run: the settings as they are when it begins.
+//! The plan of one run: the settings at its beginning.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -156,11 +156,11 @@ pub struct Planner {
     pub home: Option<Arc<Path>>,
     /// The rules of folders, for what tools may change.
     pub rules: RuleBook,
-    /// The context files and skills that the model is told about.
+    /// The context files and skills that the model receives.
     pub guidance: GuidanceShelf,
-    /// Builds the system prompt, if somebody does.
+    /// Builds the system prompt, if the program that embeds the conversation does.
     pub system_prompt: Option<Arc<dyn SystemPromptBuilder>>,
-    /// Changes what is sent, if somebody does.
+    /// Changes requests, if the program that embeds the conversation does.
     pub projection: Option<Arc<dyn Projection>>,
     /// The prices that spending limits are held with.
     pub prices: Arc<dyn PriceList>,
@@ -169,7 +169,7 @@ pub struct Planner {
 /// The plan of one run.
 #[derive(Debug, Clone)]
 pub(super) struct Plan {
-    /// The settings as they are when the run begins.
+    /// The settings at the beginning of the run.
     pub(super) settings: FullSettings,
     pub(super) model: ModelChoice,
     /// The system prompt with the guidance; empty where a builder makes it.
@@ -208,7 +208,7 @@ impl Planner {
         effective
     }
 
-    /// The settings as they are shown, of a conversation that is offered the tools of these names.
+    /// The settings for clients, of a conversation that is offered the tools of these names.
     pub(in crate::conversation) fn view(
         &self,
         own: &Settings,
@@ -242,11 +242,11 @@ impl Planner {
             guidance.system_prompt(&settings.system_prompt, settings.context_files)
         };
         Plan {
-            model: ModelChoice::of(settings.model.as_deref()),
+            model: ModelChoice::from_id(settings.model.as_deref()),
             system_prompt,
             tools: Offered::new(tools, self.active_tools(own), &self.tools),
             key_source: settings.key_source.as_deref().map(Arc::from),
-            compaction: CompactionSettings::of(&settings),
+            compaction: CompactionSettings::from_settings(&settings),
             caching: self.defaults.caching,
             guidance,
             settings,

@@ -84,7 +84,7 @@ impl Machine {
     /// needs no room.
     ///
     /// # Errors
-    /// Why it would be refused, as far as that is known without its files.
+    /// The reason why it would be refused, by what is known without its files.
     pub(super) fn message_brings(
         &self,
         queue: Option<Queue>,
@@ -139,7 +139,7 @@ impl Machine {
     }
 
     /// Says what waits in a queue, as much at once as the mode has it. Each time something is said
-    /// the run may make all its model requests anew.
+    /// the run may make all its model requests again.
     pub(super) fn drain(&mut self, queue: Queue) -> Vec<Effect> {
         let Some(run) = &mut self.run else {
             return vec![];
@@ -164,7 +164,7 @@ impl Machine {
     }
 
     /// Says the steering that came while something was done before the request, such as a summary.
-    /// A reply that was paused goes on first.
+    /// A reply that was paused continues first.
     pub(super) fn drain_late(&mut self) -> Vec<Effect> {
         let is_due = self.run.as_ref().is_some_and(|run| {
             let has_room = !run.is_steered || run.plan.settings.steering_mode == QueueMode::All;

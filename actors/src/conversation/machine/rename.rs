@@ -1,4 +1,4 @@
-//! Notes about the conversation as a whole: another title, a branch that goes on elsewhere.
+//! Notes about the conversation as a whole: another title, a branch that continues elsewhere.
 
 use super::Machine;
 use super::order::{Order, Taken};

@@ -117,7 +117,7 @@ impl Machine {
         effects
     }
 
-    /// Ends what was said of the model's call: it goes on.
+    /// Ends what was said of the model's call: the run continues.
     fn end_remark(&mut self, call_id: &CallId) -> Vec<Effect> {
         match self.asking(call_id) {
             Some(run) if run.has_remark && run.ending.is_none() => {

@@ -29,7 +29,7 @@ pub(super) struct Run {
     pub(super) remarks: HashSet<String>,
     /// Whether steering was said since the last request.
     pub(super) is_steered: bool,
-    /// The inode of the conversation's folder, as far as it is known.
+    /// The inode of the conversation's folder, if it is known.
     pub(super) folder_inode: Option<u64>,
     pub(super) reserved: RunReservations,
 }

@@ -83,7 +83,7 @@ impl Machine {
         }
     }
 
-    /// The settings as they are shown.
+    /// The settings for clients.
     #[must_use]
     pub fn settings_view(&self) -> SettingsAnswer {
         let tools = self.tool_list();

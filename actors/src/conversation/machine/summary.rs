@@ -28,14 +28,14 @@ pub(super) struct Summarizing {
     /// How many tokens the cut was planned with for the summary.
     pub(super) allowance: u64,
     pub(super) cut: Cut,
-    /// The part behind the piece that was told last.
+    /// The part after the piece that was described last.
     pub(super) rest: Option<Dropped>,
     /// The summary so far.
     pub(super) summary: Option<String>,
     /// The text of the summary that includes the next piece.
     pub(super) text: String,
     pub(super) usage: Usage,
-    /// Whether somebody wants no summary any more.
+    /// True if a client cancelled the summary.
     pub(super) cancelled: bool,
 }
 
@@ -165,7 +165,7 @@ pub(super) fn limit(settings: CompactionSettings, window: u64) -> u64 {
     window.saturating_sub(fitting(settings, window).reserve_tokens)
 }
 
-/// The settings as far as they make sense for a window.
+/// The settings, bounded by a window.
 pub(super) fn fitting(settings: CompactionSettings, window: u64) -> CompactionSettings {
     let reserve_tokens = settings.reserve_tokens.min(window / 2);
     CompactionSettings {

@@ -1,4 +1,4 @@
-//! The tool calls of a reply, in its order, and how far each of them is.
+//! The tool calls of a reply, in its order, and the state of each.
 
 use std::collections::VecDeque;
 
@@ -18,7 +18,7 @@ struct Call {
     state: State,
 }
 
-/// How far a call is.
+/// The state of a call.
 #[derive(Debug, PartialEq)]
 enum State {
     /// It has not begun.

@@ -16,7 +16,7 @@ use crate::model::{ModelError, ModelFailure, ModelInfo};
 
 impl Machine {
     /// Ends a turn. The model is asked again if it `is_awaited`, or if an operator has something to
-    /// say; follow-ups are said when nothing else goes on. Where the setting `wake` says so, the
+    /// say; follow-ups are said when nothing else continues the run. Where the setting `wake` says so, the
     /// model is also asked again for the ends of jobs that no request has had.
     pub(super) fn turn_done(&mut self, is_awaited: bool) -> Vec<Effect> {
         let Some(run) = &self.run else {
@@ -41,7 +41,7 @@ impl Machine {
         effects
     }
 
-    /// Ends a turn that goes on in the next one.
+    /// Ends a turn that the next one continues.
     pub(super) fn ask_again(&mut self) -> Vec<Effect> {
         let Some(run) = &self.run else {
             return vec![];
@@ -74,7 +74,7 @@ impl Machine {
         let Some(run) = &mut self.run else {
             return vec![];
         };
-        match self.compaction.look(&Next::of(run, &self.ledger)) {
+        match self.compaction.look(&Next::for_run(run, &self.ledger)) {
             Verdict::Fits => self.start_turn(),
             Verdict::Describe => {
                 let call_id = self.last_call.next();
@@ -88,13 +88,13 @@ impl Machine {
         }
     }
 
-    /// The window of the run's model, and where a summary begins, as far as they are known.
+    /// The window of the run's model, and where a summary begins, if they are known.
     pub(super) fn context_window(&self) -> Option<ContextWindow> {
-        let next = Next::of(self.run.as_ref()?, &self.ledger);
+        let next = Next::for_run(self.run.as_ref()?, &self.ledger);
         self.compaction.context_window(&next)
     }
 
-    /// The model's abilities, as far as the API describes them.
+    /// The model's abilities, if the API describes them.
     pub(super) fn described(
         &mut self,
         described: &CallId,

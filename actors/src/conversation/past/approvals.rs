@@ -16,7 +16,7 @@ pub enum ApprovalEnd {
     Answered {
         /// The answer.
         answer: Verdict,
-        /// How far it reaches.
+        /// Its scope.
         scope: Scope,
         /// The rule that it made.
         rule: Option<String>,
@@ -232,7 +232,7 @@ impl Approvals {
         self.run_mode
     }
 
-    /// The rules for a run that goes on under the same rules.
+    /// The rules for a run that continues under the same rules.
     #[must_use]
     pub fn to_run(&self) -> RunRules {
         let texts = |action| {
@@ -250,7 +250,7 @@ impl Approvals {
     }
 
     /// Whether a run that has not ended waits for an answer, or for what the answer allowed to begin:
-    /// it goes on after a crash.
+    /// it continues after a crash.
     #[must_use]
     pub fn waits(&self) -> bool {
         self.open.is_some() || self.allowed.is_some()

@@ -1,6 +1,8 @@
 //! The changes that tools made, as the records tell them, and those that were taken back.
 
-use harness_protocol::{FileChange, Subject, UndoOutcome, UndoTo, UndoneFile, words};
+use std::collections::HashMap;
+
+use harness_protocol::{FileChange, JobChanges, Subject, UndoOutcome, UndoTo, UndoneFile, words};
 
 use super::read_back::Reading;
 use super::unknown_changes::unknown_changes;
@@ -16,6 +18,8 @@ pub(in crate::conversation) struct Changes {
     notes: Vec<ChangeNote>,
     /// The call of a command that may write and has no result yet, with the note on its changes should it get none.
     began: Option<(String, ChangeNote)>,
+    /// The jobs that may write and run, with the records of their notes and their commands.
+    jobs: HashMap<u64, (u64, String)>,
     run: u64,
 }
 
@@ -85,8 +89,16 @@ impl Changes {
                 let command = words::short_command(&command);
                 let text = format!("files that job {job} changed: {command}");
                 self.notes.push(ChangeNote { seq, run, text });
+                self.jobs.insert(job, (seq, command));
                 self.began = None;
             }
+        } else if let Record::JobEnded {
+            job,
+            changes: Some(changes),
+            ..
+        } = record
+        {
+            self.end_job(seq, job, &changes);
         } else if let Record::ToolResult { id: call, .. } | Record::ToolReturned { call, .. } =
             record
         {
@@ -119,6 +131,19 @@ impl Changes {
             self.all.retain(|made| !is_back(made));
             // They were told.
             self.notes.retain(|noted| noted.seq <= behind);
+        }
+    }
+
+    /// Replaces the note on a job by what is known of the files that changed while it ran.
+    fn end_job(&mut self, seq: u64, job: u64, changes: &JobChanges) {
+        let Some((started, command)) = self.jobs.remove(&job) else {
+            return;
+        };
+        self.notes.retain(|noted| noted.seq != started);
+        if let Some(changes) = words::job_changes(changes) {
+            let text = format!("job {job} ({command}): {changes}");
+            let run = self.run;
+            self.notes.push(ChangeNote { seq, run, text });
         }
     }
 
@@ -228,7 +253,7 @@ mod tests {
         assert_eq!(told(&[note, vec![undone]].concat(), None), owned(&["/f"]));
     }
 
-    /// Spec: [UNDO-789]
+    /// Spec: [UNDO-789] [UNDO-790]
     #[test]
     fn a_job_that_may_write_is_told() {
         let job =
@@ -237,5 +262,27 @@ mod tests {
         let note = "files that job 1 changed: make all";
         assert_eq!(told(&with("full"), None), owned(&[note]));
         assert_eq!(told(&with("read"), None), None);
+        let file = json!({"path": "/f", "action": "made"});
+        let ended = |changes: Value| {
+            let end = json!({"type": "job_ended", "data": {"job": 1, "how": "exited", "code": 0,
+                "changes": changes}});
+            [&with("full")[..], &[end]].concat()
+        };
+        let note = "job 1 (make all): 1 file changed while it ran: made /f";
+        let one = ended(json!({"files": [file]}));
+        assert_eq!(told(&one, None), owned(&[note]));
+        assert_eq!(told(&ended(json!({"files": []})), None), None);
+        // What changed is not known.
+        let unknown = "files that job 1 changed: make all";
+        assert_eq!(told(&ended(Value::Null), None), owned(&[unknown]));
+        // An undo before the end has told of the job, and what changed is told once more.
+        let undone = json!({"type": "undone", "data": {"behind": 0, "files": []}});
+        let [first @ .., end] = &one[..] else {
+            panic!()
+        };
+        let mut told_before = [first, std::slice::from_ref(&undone)].concat();
+        told_before.push(end.clone());
+        assert_eq!(told(&told_before, None), owned(&[note]));
+        assert_eq!(told(&[one, vec![undone]].concat(), None), None);
     }
 }

@@ -7,14 +7,14 @@ use crate::attachment::sha256;
 /// How many digits it is written with.
 const DIGITS: usize = 16;
 
-/// The beginning of the SHA-256 of a text and of the names of its files. It stands in journals, and
+/// The beginning of the SHA-256 of a text and of the names of its files. It is in journals, and
 /// is the same in every version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Digest(u64);
 
 impl Digest {
     /// That of a message.
-    pub(super) fn of(content: &str, attachments: &[Attachment]) -> Self {
+    pub(super) fn from_message(content: &str, attachments: &[Attachment]) -> Self {
         // The length says where the text ends and the names begin.
         let mut told = format!("{}:{content}", content.len());
         for attachment in attachments {
@@ -31,7 +31,7 @@ impl Digest {
         number.filter(|_| is_digest).map(Self)
     }
 
-    /// As it is written.
+    /// Its text in journals.
     pub(super) fn digits(self) -> String {
         format!("{:016x}", self.0)
     }
@@ -54,7 +54,7 @@ mod tests {
     #[test]
     fn a_digest_is_the_same_for_ever_and_reads_back() {
         // printf 5:hello | sha256sum
-        let digest = Digest::of("hello", &[]);
+        let digest = Digest::from_message("hello", &[]);
         assert_eq!(digest.digits(), "a3a285698dc7dbfe");
         assert_eq!(Digest::parse(&digest.digits()), Some(digest));
         for wrong in [
@@ -73,13 +73,13 @@ mod tests {
     fn the_text_and_the_files_count() {
         let (one, other) = (sha256(b"one"), sha256(b"other"));
         let digests = [
-            Digest::of("", &[]),
-            Digest::of("a", &[]),
-            Digest::of("a ", &[]),
-            Digest::of("a", &[file(&one)]),
-            Digest::of("a", &[file(&other)]),
-            Digest::of("a", &[file(&one), file(&other)]),
-            Digest::of(&format!("a{one}"), &[]),
+            Digest::from_message("", &[]),
+            Digest::from_message("a", &[]),
+            Digest::from_message("a ", &[]),
+            Digest::from_message("a", &[file(&one)]),
+            Digest::from_message("a", &[file(&other)]),
+            Digest::from_message("a", &[file(&one), file(&other)]),
+            Digest::from_message(&format!("a{one}"), &[]),
         ];
         for (at, digest) in digests.iter().enumerate() {
             assert!(!digests[..at].contains(digest), "{at}");

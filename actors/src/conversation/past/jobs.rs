@@ -1,7 +1,7 @@
 //! The jobs of a conversation according to its records: all jobs, their ends, and the ends that
 //! requests to the model have had.
 
-use harness_protocol::{JobEnd, words};
+use harness_protocol::{JobChanges, JobEnd, words};
 
 use crate::tool::{JobNote, THE_MODEL};
 
@@ -19,12 +19,13 @@ pub(super) fn start(notes: &mut Vec<JobNote>, job: u64, call: &str, command: &st
         call: call.to_owned(),
         command: command.to_owned(),
         end: None,
+        changes: None,
         is_told: false,
     });
 }
 
 /// Notes how a job ended.
-pub(super) fn end(notes: &mut [JobNote], job: u64, end: &JobEnd) {
+pub(super) fn end(notes: &mut [JobNote], job: u64, end: &JobEnd, changes: Option<&JobChanges>) {
     let open = notes.iter_mut().find(|note| note.job == job);
     let Some(note) = open.filter(|note| note.end.is_none()) else {
         return;
@@ -32,6 +33,7 @@ pub(super) fn end(notes: &mut [JobNote], job: u64, end: &JobEnd) {
     // What the model did itself it knows.
     note.is_told = matches!(end, JobEnd::Stopped { by } if by.as_deref() == Some(THE_MODEL));
     note.end = Some(end.clone());
+    note.changes = changes.and_then(words::job_changes);
 }
 
 /// Forgets the first of the jobs whose ends the model knows, if there are many. Those whose ends
@@ -96,10 +98,12 @@ pub(super) fn mark_sent(notes: &mut [JobNote], jobs: &[u64], is_sent: bool) {
 fn unsent_line(note: &JobNote) -> Option<String> {
     let end = note.end.as_ref().filter(|_| !note.is_told)?;
     let command = words::short_command(&note.command);
+    let end = words::job_end(end);
+    let facts: Vec<String> = [end].into_iter().chain(note.changes.clone()).collect();
     Some(format!(
         "job {} ({command}): {}",
         note.job,
-        words::job_end(end)
+        facts.join(" · ")
     ))
 }
 
@@ -111,6 +115,8 @@ pub(super) fn open(notes: &[JobNote]) -> impl Iterator<Item = u64> {
 
 #[cfg(test)]
 mod tests {
+    use harness_protocol::{ChangeAction, JobChange};
+
     use super::*;
 
     const EXITED: JobEnd = JobEnd::Exited { code: 2 };
@@ -134,12 +140,12 @@ mod tests {
             start(&mut notes, job, "c", "make  -j\n8");
         }
         assert_eq!(send_due(&mut notes), None);
-        end(&mut notes, 1, &EXITED);
-        end(&mut notes, 2, &by("ana"));
-        end(&mut notes, 3, &by(THE_MODEL));
+        end(&mut notes, 1, &EXITED, None);
+        end(&mut notes, 2, &by("ana"), None);
+        end(&mut notes, 3, &by(THE_MODEL), None);
         // The first end counts, and what was never started has none.
-        end(&mut notes, 1, &JobEnd::WithService);
-        end(&mut notes, 9, &JobEnd::WithService);
+        end(&mut notes, 1, &JobEnd::WithService, None);
+        end(&mut notes, 9, &JobEnd::WithService, None);
         assert_eq!(open(&notes).collect::<Vec<_>>(), [4]);
         assert_eq!(unsent(&notes).collect::<Vec<_>>(), [1, 2]);
         let line =
@@ -149,8 +155,23 @@ mod tests {
         assert_eq!(text.as_deref(), Some(line));
         assert_eq!(send(&mut notes, &[1, 2]), None);
         assert_eq!(send_due(&mut notes), None);
-        end(&mut notes, 4, &JobEnd::WithService);
+        end(&mut notes, 4, &JobEnd::WithService, None);
         let line = "[Jobs that ended since: job 4 (make -j 8): ended with the service]";
+        assert_eq!(send_due(&mut notes).as_deref(), Some(line));
+    }
+
+    /// Spec: [BASH-790]
+    #[test]
+    fn the_model_is_told_what_changed_while_a_job_ran() {
+        let mut notes = Vec::new();
+        start(&mut notes, 1, "c", "make");
+        let file = JobChange {
+            path: "/w/a".to_owned(),
+            action: ChangeAction::Removed,
+        };
+        let (files, more) = (vec![file], 0);
+        end(&mut notes, 1, &EXITED, Some(&JobChanges { files, more }));
+        let line = "[Jobs that ended since: job 1 (make): exit 2 · 1 file changed while it ran: removed /w/a]";
         assert_eq!(send_due(&mut notes).as_deref(), Some(line));
     }
 
@@ -160,7 +181,7 @@ mod tests {
         let mut notes = Vec::new();
         for job in 1..=50 {
             start(&mut notes, job, "c", "x");
-            end(&mut notes, job, &EXITED);
+            end(&mut notes, job, &EXITED, None);
             forget_old(&mut notes, &[]);
         }
         assert_eq!(notes.len(), 50);
@@ -185,10 +206,10 @@ mod tests {
             reason: "x".repeat(2 * MAX_BYTES),
         };
         start(&mut notes, 1, "c", "x");
-        end(&mut notes, 1, &long);
+        end(&mut notes, 1, &long, None);
         for job in 2..=300 {
             start(&mut notes, job, "c", &"long ".repeat(20));
-            end(&mut notes, job, &EXITED);
+            end(&mut notes, job, &EXITED, None);
         }
         assert_eq!(due(&notes), [1]);
         let mut sent = Vec::new();

@@ -1,13 +1,11 @@
-//! The sum of the records of a conversation. The same fold serves a conversation that goes on, one
+//! The sum of the records of a conversation. The same fold serves a conversation that continues, one
 //! that comes back after a crash, and a look at the end of its journal.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use harness_protocol::words;
-use harness_protocol::{
-    Approval, Attachment, FileChange, HeldRule, JobEnd, QueueItem, Settings, Usage,
-};
+use harness_protocol::{Approval, Attachment, FileChange, HeldRule, QueueItem, Settings, Usage};
 use serde_json::Value;
 
 use super::approvals::Approvals;
@@ -20,13 +18,13 @@ use crate::budget::RunBudget;
 use crate::ids::{ItemId, RunId};
 use crate::journal::{Activity, ModelTotals, Outcome, Piece, Record, Status, Totals, Unanswered};
 use crate::reply::{Block, BlockKind, Object};
-use crate::tool::{JobNote, SeenBefore, SeenFile, ToolCall, ToolOutcome, defined_name};
+use crate::tool::{EndedJob, JobNote, SeenBefore, SeenFile, ToolCall, ToolOutcome, defined_name};
 
 /// Of how many commands of operators the next prompt tells, the last ones.
 const MAX_COMMANDS: usize = 16;
 /// The largest number of a run that is counted on from; a journal may say anything.
 const MAX_RUN: u64 = 1 << 53;
-/// How many models the token counts are told apart by.
+/// Maximum number of models with token counts of their own.
 const MAX_MODELS: usize = 64;
 
 /// The sums of a conversation's records. Takes records in any order and combination: a damaged
@@ -36,7 +34,7 @@ pub struct Ledger {
     history: History,
     /// The finished blocks of the reply that is under way, by their place in it.
     reply: Vec<(u64, Block)>,
-    /// The blocks of it that a service left unfinished when it died, as far as they came.
+    /// The blocks of it that a service left unfinished when it died.
     unfinished: Vec<Piece>,
     /// Whether the model was asked and the reply has not ended.
     replying: bool,
@@ -70,7 +68,7 @@ pub struct Ledger {
     /// Whether the change that was begun when the service died has happened, as the file says.
     has_happened: Option<bool>,
     /// How jobs have ended that were found to be gone.
-    lost_jobs: Vec<(u64, JobEnd)>,
+    lost_jobs: Vec<EndedJob>,
     /// The last content of each file that the model has seen whole.
     seen: SeenBefore,
     /// Whether summaries take nothing out of the history.
@@ -98,14 +96,14 @@ pub enum Named {
 
 impl Keyed {
     fn new(named: Named, content: &str, attachments: &[Attachment]) -> Self {
-        let digest = Some(Digest::of(content, attachments));
+        let digest = Some(Digest::from_message(content, attachments));
         Self { named, digest }
     }
 
-    /// Whether it has that text and the contents of those files, as far as is known.
+    /// Whether it has that text and the contents of those files, by what is known.
     #[must_use]
     pub fn is_of(&self, content: &str, attachments: &[Attachment]) -> bool {
-        let digest = Digest::of(content, attachments);
+        let digest = Digest::from_message(content, attachments);
         self.digest.is_none_or(|known| known == digest)
     }
 }
@@ -276,8 +274,8 @@ impl Ledger {
             Record::JobStarted { job, call, command } => {
                 jobs::start(&mut self.totals.jobs, *job, call, command);
             }
-            Record::JobEnded { job, end } => {
-                jobs::end(&mut self.totals.jobs, *job, end);
+            Record::JobEnded { job, end, changes } => {
+                jobs::end(&mut self.totals.jobs, *job, end, changes.as_ref());
                 jobs::forget_old(&mut self.totals.jobs, self.history.open_job_ends());
             }
             Record::CallsSkipped { reason } => {
@@ -415,7 +413,7 @@ impl Ledger {
         &self.status
     }
 
-    /// The same as long as nothing goes on: a service that died while it summarized for good has
+    /// The same while it is idle: a service that died while it summarized for good has
     /// left a status that no end of a run takes back.
     #[must_use]
     pub fn resting_status(&self) -> Status {
@@ -490,12 +488,12 @@ impl Ledger {
     }
 
     /// Notes how jobs have ended that do not run and that no record has ended.
-    pub fn note_lost_jobs(&mut self, lost: Vec<(u64, JobEnd)>) {
+    pub fn note_lost_jobs(&mut self, lost: Vec<EndedJob>) {
         self.lost_jobs = lost;
     }
 
     /// Takes those out.
-    pub fn take_lost_jobs(&mut self) -> Vec<(u64, JobEnd)> {
+    pub fn take_lost_jobs(&mut self) -> Vec<EndedJob> {
         std::mem::take(&mut self.lost_jobs)
     }
 
@@ -530,7 +528,7 @@ impl Ledger {
         self.tools.as_ref()
     }
 
-    /// Whether the last reply failed or was cut short, and can be left out to be asked for anew.
+    /// Whether the last reply failed or was cut short, and can be left out to be asked for again.
     #[must_use]
     pub fn has_failed(&self) -> bool {
         self.failed && self.history.may_take_back()
@@ -552,7 +550,7 @@ impl Ledger {
     }
 
     /// Whether the last reply failed or was cut short, once what a dead service left open has
-    /// ended, and can be left out to be asked for anew.
+    /// ended, and can be left out to be asked for again.
     #[must_use]
     pub fn may_retry(&self) -> bool {
         if self.is_replying() {
@@ -562,7 +560,7 @@ impl Ledger {
         }
     }
 
-    /// Whether all that there is of the last reply is what a crash cut, which can be asked for anew.
+    /// Whether all that there is of the last reply is what a crash cut, which can be asked for again.
     #[must_use]
     pub fn is_cut_short(&self) -> bool {
         self.reply.is_empty() && !self.unfinished.is_empty() && self.may_retry()
@@ -595,7 +593,7 @@ impl Ledger {
         self.budget.as_ref()
     }
 
-    /// The keys of prompts, each with its run, for a journal that begins anew.
+    /// The keys of prompts, each with its run, for a new journal.
     pub fn run_keys(&self) -> impl Iterator<Item = (&str, RunId)> {
         self.keys
             .iter()

@@ -1,4 +1,4 @@
-//! Reading a conversation back from its journal: all of it to go on, or its end to show it.
+//! Reading a conversation back from its journal: all of it to continue, or its end to show it.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::conversation::messages::Overview;
 use crate::journal::{Entry, Journal, Page, PageLimit, Position, Record};
 use crate::storage::{StorageError, StorageFuture, aside};
 
-/// How much is read at once to go on.
+/// How much is read at once to continue.
 const PAGE: PageLimit = PageLimit {
     records: 8192,
     bytes: 1024 * 1024,

@@ -14,7 +14,7 @@
 //!    handed to the journal,
 //! 2. publishes `Publish::Rewritten` with it, which ends all streams, so that clients come back and
 //!    are sent a `reset`,
-//! 3. drops its machine, so that the next order reads the new journal: the old machine would go on
+//! 3. drops its machine, so that the next order reads the new journal: the old machine would continue
 //!    as well, but this is what every later start does,
 //! 4. answers with [`Rewritten::archive`].
 //!
@@ -50,7 +50,7 @@ pub(in crate::conversation) struct Rewritten {
 /// compaction; nothing is done if there was none since the journal began, or if it keeps all.
 ///
 /// # Errors
-/// See [`AppendError`]; the journal is as it was before.
+/// See [`AppendError`]; the journal is unchanged.
 pub(in crate::conversation) async fn rewrite(
     journal: Arc<dyn Journal>,
     end: u64,
@@ -74,7 +74,7 @@ pub(in crate::conversation) async fn rewrite(
     }))
 }
 
-/// The records of the new journal; none if it is to stay as it is.
+/// The records of the new journal; none if it stays unchanged.
 async fn plan(
     journal: &dyn Journal,
     end: u64,
@@ -135,7 +135,7 @@ async fn plan(
     }
 }
 
-/// The new journal as far as it is built.
+/// The part of the new journal that is built.
 struct Building {
     entries: Vec<Bytes>,
     /// Their sum.
@@ -199,20 +199,20 @@ fn named<T>(keys: Vec<(&str, T)>) -> Vec<(String, T)> {
 struct Cut {
     /// The first record that is kept.
     first: u64,
-    /// The summary that stands for those before.
+    /// The summary of those before.
     summary: String,
 }
 
 /// With which record each message of the next request begins.
 #[derive(Debug, Default)]
 struct Starts {
-    /// The records; 1 for the messages that stand for a summary.
+    /// The records; 1 for the messages of a summary.
     messages: Vec<u64>,
     /// The first prompt that no reply followed.
     prompt: Option<u64>,
     /// The first turn of the reply that is under way.
     turn: Option<u64>,
-    /// Whether that reply was paused and goes on.
+    /// True if that reply was paused and continues.
     paused: bool,
     /// The beginning of a run, if that was the record before.
     run: Option<(u64, RunId)>,
@@ -334,7 +334,7 @@ impl Starts {
 }
 
 impl Ledger {
-    /// Whether a conversation goes on from both in the same way.
+    /// True if a conversation continues from both in the same way.
     fn is_same(&self, other: &Self) -> bool {
         let keys = |ledger: &Self| {
             let mut runs = named(ledger.run_keys().collect());
@@ -349,12 +349,12 @@ impl Ledger {
             && self.has_failed() == other.has_failed()
             && keys(self) == keys(other)
             && self.digests() == other.digests()
-            && said(self) == said(other)
+            && pieces(self) == pieces(other)
     }
 }
 
 /// The content of the next request, however it is cut into pieces.
-fn said(ledger: &Ledger) -> Vec<Piece> {
+fn pieces(ledger: &Ledger) -> Vec<Piece> {
     let mut joined: Vec<Piece> = Vec::new();
     let mut json = Vec::new();
     for piece in ledger.history().pieces(Caching::Off) {

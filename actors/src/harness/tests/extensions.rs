@@ -356,7 +356,7 @@ async fn an_approver_decides_and_without_one_nothing_is_changed() {
     };
     let (is_made, sent) = results(None).await;
     assert!(
-        !is_made && sent.contains("denied it: nobody can be asked"),
+        !is_made && sent.contains("denied it: no operator can be asked"),
         "{sent}"
     );
     let deny = |_: &ConversationId, _: &Approval| -> ApproverFuture {

@@ -150,7 +150,7 @@ impl FileJournal {
         writing: &mut Writing,
         records: &[NewRecord],
     ) -> Result<Vec<Position>, AppendError> {
-        let header = self.shown().header;
+        let header = self.published().header;
         let mut whole = Whole::empty(&header).map_err(|reason| self.refused(reason))?;
         let positions = self.encode(whole.end.position, records, &mut whole.content)?;
         whole.end.bytes = whole.content.len() as u64;
@@ -248,7 +248,7 @@ impl FileJournal {
             return Err(self.refuse(writing, "it was replaced"));
         }
         // Another process may have appended since the journal was opened.
-        let shown = self.shown();
+        let shown = self.published();
         let tail = ends::tail(&*file, shown.start, stat.length).map_err(failed)?;
         if tail.end.bytes < shown.end.bytes {
             return Err(self.refuse(writing, "it was truncated"));
@@ -312,7 +312,7 @@ impl FileJournal {
     pub(super) fn halt(&self, writing: &mut Writing, reason: String) -> AppendError {
         log::error!("{reason}; {} takes nothing more", self.id);
         lock(&self.shared.halted).insert(self.id.clone(), reason.clone());
-        let shown = self.shown().end;
+        let shown = self.published().end;
         if let Life::Taken { file, .. } = &writing.life
             && let Err(error) = file.truncate(shown.bytes)
         {

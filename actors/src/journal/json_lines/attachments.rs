@@ -42,23 +42,23 @@ impl FolderAttachments {
     /// unfinished there is removed.
     #[must_use]
     pub fn at(home: &Path) -> Self {
-        Self::on(home, Arc::new(StateDisk::of(home)))
+        Self::on(home, Arc::new(StateDisk::for_home(home)))
     }
 
     /// The same, in a state folder of a bounded size.
     #[must_use]
     pub fn within(home: &Path, size: StateSize) -> Self {
-        let contents = Contents::of(home, Arc::new(StateDisk::of(home)));
-        Self::of(Contents { size, ..contents })
+        let contents = Contents::within(home, Arc::new(StateDisk::for_home(home)));
+        Self::with_contents(Contents { size, ..contents })
     }
 
     /// The same on another file system.
     #[must_use]
     pub fn on(home: &Path, disk: Arc<dyn Disk>) -> Self {
-        Self::of(Contents::of(home, disk))
+        Self::with_contents(Contents::within(home, disk))
     }
 
-    fn of(contents: Contents) -> Self {
+    fn with_contents(contents: Contents) -> Self {
         if let Err(error) = contents.prepare().and_then(|()| contents.sweep()) {
             // What cannot be done will say so when it is needed.
             log::warn!("cannot prepare {}: {error}", contents.folder.display());
@@ -92,7 +92,7 @@ impl FolderAttachments {
     /// # Errors
     /// When they cannot be listed.
     pub fn inspect(home: &Path) -> Result<AttachmentsReport, StorageError> {
-        let contents = Contents::of(home, Arc::new(SystemDisk));
+        let contents = Contents::within(home, Arc::new(SystemDisk));
         let mut report = AttachmentsReport::default();
         for name in contents.all()? {
             report.kept += 1;

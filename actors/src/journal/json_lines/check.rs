@@ -56,7 +56,7 @@ impl FileJournal {
     /// A part of [`super::super::Journal::check`]. `None` if there is more to check.
     pub(super) fn check(&self) -> Result<Option<Damage>, StorageError> {
         let mut checked = lock(&self.checked);
-        let shown = self.shown();
+        let shown = self.published();
         let Some(file) = &shown.file else {
             return Ok(Some(Damage::default()));
         };
@@ -116,7 +116,7 @@ impl FileJournal {
     }
 
     fn try_page(&self, after: u64, limit: PageLimit) -> io::Result<Page> {
-        let shown = self.shown();
+        let shown = self.published();
         let end = shown.end;
         let mut page = Page {
             entries: Vec::new(),

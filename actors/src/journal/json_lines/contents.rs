@@ -30,7 +30,7 @@ pub(super) struct Contents {
 }
 
 impl Contents {
-    pub(super) fn of(home: &Path, disk: Arc<dyn Disk>) -> Self {
+    pub(super) fn within(home: &Path, disk: Arc<dyn Disk>) -> Self {
         Self {
             home: home.to_owned(),
             folder: home.join("attachments"),

@@ -192,7 +192,7 @@ impl Doctor {
             )
         };
         let whole =
-            Whole::of(&header, &entries).map_err(|error| failed(io::Error::other(error)))?;
+            Whole::encode(&header, &entries).map_err(|error| failed(io::Error::other(error)))?;
         let unfinished = self.0.prepare(id, &whole.content).map_err(failed)?;
         match self.0.publish_over(&unfinished, id, &life) {
             Ok(archive) => {

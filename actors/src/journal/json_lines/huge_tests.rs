@@ -21,19 +21,19 @@ fn entries() -> Vec<Bytes> {
 fn a_journal_that_is_written_piece_by_piece_is_the_same() {
     let home = tempfile::tempdir().unwrap();
     let header = header("a");
-    let whole = Whole::of(&header, &entries()).unwrap();
+    let whole = Whole::encode(&header, &entries()).unwrap();
     let mut written = Whole::empty(&header).unwrap();
     let path = home.path().join("a");
     let file = SystemDisk.open(&path, Opening::New).unwrap();
     let size = StateSize::default();
     written
-        .write(Entries::of(entries()), &*file, &size)
+        .write(Entries::from_lines(entries()), &*file, &size)
         .unwrap();
     assert_eq!(written.end, whole.end);
     assert!(std::fs::read(&path).unwrap() == whole.content);
     // A record that is none ends it.
     let mut other = Whole::empty(&header).unwrap();
-    let bad = Entries::of(vec![Bytes::from_static(b"{}")]);
+    let bad = Entries::from_lines(vec![Bytes::from_static(b"{}")]);
     let error = other.write(bad, &*file, &size);
     let error = error.unwrap_err().to_string();
     assert!(error.starts_with("entry 1: "), "{error}");

@@ -191,7 +191,7 @@ impl FileJournal {
     }
 
     /// The state that readers see now.
-    pub(super) fn shown(&self) -> Shown {
+    pub(super) fn published(&self) -> Shown {
         lock(&self.shown).clone()
     }
 
@@ -229,7 +229,7 @@ impl FileJournal {
     /// See [`Journal::keep`].
     pub(super) fn keep(&self, handed: u64, pieces: Vec<Piece>) -> Result<(), StorageError> {
         self.may_keep.store(true, Ordering::Release);
-        let behind = (self.shown().header.epoch, handed);
+        let behind = (self.published().header.epoch, handed);
         lock(&self.kept).add(&self.shared.folder, &self.id, behind, pieces)
     }
 
@@ -338,7 +338,7 @@ impl Journal for Handle {
 
     fn kept(&self, after: u64) -> StorageFuture<Result<Vec<Piece>, StorageError>> {
         self.ask_reader(move |journal| {
-            let epoch = journal.shown().header.epoch;
+            let epoch = journal.published().header.epoch;
             let folder = &journal.shared.folder;
             folder.read_kept(&journal.id, epoch, after)
         })

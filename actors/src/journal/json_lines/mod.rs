@@ -57,7 +57,7 @@ impl JsonLinesStore {
     /// The journals in a folder. What a crash left unfinished there is removed.
     #[must_use]
     pub fn new(folder: PathBuf, trash: PathBuf, disk: Arc<dyn Disk>, clock: Clock) -> Self {
-        Self::of(Folder {
+        Self::in_folder(Folder {
             path: folder,
             trash,
             disk,
@@ -69,29 +69,29 @@ impl JsonLinesStore {
     /// The journals of a state folder on the machine's file system.
     #[must_use]
     pub fn at(home: &Path, clock: Clock) -> Self {
-        Self::of(Folder::at(home, Arc::new(StateDisk::of(home)), clock))
+        Self::in_folder(Folder::at(home, Arc::new(StateDisk::for_home(home)), clock))
     }
 
     /// The same, in a state folder of a bounded size.
     #[must_use]
     pub fn within(home: &Path, clock: Clock, size: StateSize) -> Self {
-        let folder = Folder::at(home, Arc::new(StateDisk::of(home)), clock);
-        Self::of(Folder { size, ..folder })
+        let folder = Folder::at(home, Arc::new(StateDisk::for_home(home)), clock);
+        Self::in_folder(Folder { size, ..folder })
     }
 
     /// The journals of the workflows of a state folder of a bounded size.
     #[must_use]
     pub fn of_workflows(home: &Path, clock: Clock, size: StateSize) -> Self {
-        let folder = Folder::at(home, Arc::new(StateDisk::of(home)), clock);
+        let folder = Folder::at(home, Arc::new(StateDisk::for_home(home)), clock);
         let path = home.join("workflows");
-        Self::of(Folder {
+        Self::in_folder(Folder {
             path,
             size,
             ..folder
         })
     }
 
-    fn of(folder: Folder) -> Self {
+    fn in_folder(folder: Folder) -> Self {
         let prepared = folder.disk.make_folder(&folder.path);
         if let Err(error) = prepared.and_then(|()| folder.sweep()) {
             // What cannot be done will say so when it is needed.

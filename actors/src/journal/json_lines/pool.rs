@@ -51,7 +51,7 @@ impl Pool {
 
     /// Starts the missing threads, or as many as the system allows.
     fn fill(&self) {
-        while let Some(running) = Running::of(&self.running, self.threads) {
+        while let Some(running) = Running::admit(&self.running, self.threads) {
             let jobs = Arc::clone(&self.jobs);
             let work = move || {
                 let _running = running;
@@ -71,7 +71,7 @@ impl Pool {
 
 impl Running {
     /// One more, if there are fewer than that.
-    fn of(running: &Arc<AtomicUsize>, most: usize) -> Option<Self> {
+    fn admit(running: &Arc<AtomicUsize>, most: usize) -> Option<Self> {
         let more = |now| (now < most).then_some(now + 1);
         let (set, fetch) = (Ordering::AcqRel, Ordering::Acquire);
         running.fetch_update(set, fetch, more).ok()?;

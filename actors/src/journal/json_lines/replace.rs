@@ -20,7 +20,7 @@ impl FileJournal {
     ) -> Result<Replaced, AppendError> {
         let mut writing = lock(&self.writing);
         self.admit(&mut writing, expected)?;
-        let whole = Whole::of(&header, entries).map_err(|reason| self.refused(reason))?;
+        let whole = Whole::encode(&header, entries).map_err(|reason| self.refused(reason))?;
         if matches!(writing.life, Life::New) {
             self.put(&mut writing, &whole)?;
             lock(&self.shown).header = header;

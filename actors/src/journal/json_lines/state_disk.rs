@@ -33,7 +33,7 @@ impl StateDisk {
     /// The file system below a state folder. The folders that there are now are those that count;
     /// one that is missing is the one that is made first.
     #[must_use]
-    pub fn of(home: &Path) -> Self {
+    pub fn for_home(home: &Path) -> Self {
         let [conversations, attachments, workflows] = KEPT.map(|name| home.join(name));
         let places = [home.to_owned(), conversations, attachments, workflows];
         Self(places.map(|path| {

@@ -129,7 +129,7 @@ fn a_folder_that_is_made_again_is_another_one() {
     let top = tempfile::tempdir().unwrap();
     let home = top.path().join("home");
     fs::create_dir(&home).unwrap();
-    let disk = StateDisk::of(&home);
+    let disk = StateDisk::for_home(&home);
     disk.make_folder(&home.join("trash")).unwrap();
     for _ in 0..20 {
         fs::remove_dir_all(&home).unwrap();

@@ -82,7 +82,7 @@ impl FileJournal {
             let upto = waiting.count;
             drop(waiting);
             answers.drain(..).for_each(|answer| answer());
-            let flushed = match self.shown().file {
+            let flushed = match self.published().file {
                 Some(file) => file.sync(),
                 None => Ok(()),
             };
@@ -113,7 +113,7 @@ impl FileJournal {
 
     /// Flushes here and now, and answers everyone who waits.
     pub(super) fn flush_now(&self) -> io::Result<()> {
-        if let Some(file) = self.shown().file {
+        if let Some(file) = self.published().file {
             file.sync()?;
         }
         self.release(u64::MAX)

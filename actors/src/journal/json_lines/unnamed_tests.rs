@@ -21,7 +21,7 @@ impl World {
     fn new(contents: &[&[u8]]) -> Self {
         let disk = SimulatedDisk::default();
         let world = Self {
-            contents: Arc::new(Contents::of(Path::new("/h"), Arc::new(disk.clone()))),
+            contents: Arc::new(Contents::within(Path::new("/h"), Arc::new(disk.clone()))),
             disk,
         };
         for content in contents {

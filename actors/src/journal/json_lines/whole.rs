@@ -51,7 +51,7 @@ impl Whole {
     ///
     /// # Errors
     /// The reason why the journal cannot exist.
-    pub(super) fn of(header: &Header, entries: &[Bytes]) -> Result<Self, String> {
+    pub(super) fn encode(header: &Header, entries: &[Bytes]) -> Result<Self, String> {
         let mut whole = Self::empty(header)?;
         let seal = Seal::new(header.epoch);
         for (seq, json) in (1..).zip(entries) {

@@ -1,7 +1,6 @@
 //! Starting a command in the background.
 
 use std::io;
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -10,24 +9,23 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::capture::Capture;
-use super::inventory::Inventory;
+use super::inventory::{Found, Inventory};
 use super::job::{DEFAULT_TAIL, ended_line};
-use super::jobs::{Jobs, NewJob, Starting};
+use super::jobs::{Jobs, NewJob, Running, Starting};
 use super::process::{self, Ended, GRACE, Lifeline};
 use super::result::{Ending, Finished, NextFolder};
 use super::running_commands::RunningCommand;
 use super::temp::TempFolder;
-use super::{Bash, EMPTIED, KnownPlaces, LaunchParts, Ready, failed};
-use crate::tool::{
-    ApprovedContents, EffectError, LiveOutput, StartedJob, ToolContext, ToolOutcome,
-};
+use super::{Bash, EMPTIED, KnownPlaces, LaunchParts, Ready, failed, is_proposed, may_write};
+use crate::tool::launch::LaunchOrder;
+use crate::tool::{EffectError, LiveOutput, StartedJob, ToolContext, ToolOutcome};
 use crate::{blocking, start_thread};
 
 /// How long a command has to fail at once.
 const AT_ONCE: Duration = Duration::from_millis(300);
 
 impl Bash {
-    /// Starts a command that runs on when its call has ended. One that ends at once is told like any
+    /// Starts a command that runs on when its call has ended. One that ends at once is reported like any
     /// other.
     pub(super) async fn start(
         self,
@@ -37,7 +35,7 @@ impl Bash {
         let (conversation, call) = (context.conversation.clone(), context.call_id.clone());
         let command = ready.plan.command.clone();
         let outputs = context.outputs.as_ref();
-        let output = outputs.map(|outputs| outputs.of(&conversation, &call));
+        let output = outputs.map(|outputs| outputs.new_output(&conversation, &call));
         let capture = Capture::keeping_all(context.redaction.clone(), output);
         let capture = Arc::new(Mutex::new(capture));
         let lifeline = Lifeline::default();
@@ -62,16 +60,23 @@ impl Bash {
         let (done, ended) = oneshot::channel();
         let writing = self.begin_writing(&ready);
         let work = {
-            let (capture, closed) = (Arc::clone(&capture), Arc::clone(&context.closed));
-            let approved = context.approved.clone();
+            let capture = Arc::clone(&capture);
+            // A job outlives the actor that shows the output of its call.
+            let context = ToolContext {
+                output: LiveOutput::default(),
+                ..context.clone()
+            };
             let lifeline = lifeline.clone();
             move || {
-                let writing_now = writing.as_ref().map(|writing| (writing, approved));
-                let ended = self.run_to_end(&ready, &lifeline, &capture, closed, writing_now);
-                drop(writing);
-                running.end(&ended);
+                let run = BackgroundRun {
+                    bash: &self,
+                    ready: &ready,
+                    context: &context,
+                    capture: &capture,
+                    running: &running,
+                };
                 // It is wanted only of what ends at once.
-                drop(done.send(ended));
+                drop(done.send(run.run_to_end(&lifeline, writing)));
             }
         };
         start_thread("job", work).map_err(|error| failed(&error))?;
@@ -84,17 +89,18 @@ impl Bash {
         if let Some(job) = starting.settle() {
             return Ok(begun(&jobs, job, &context).await);
         }
-        let ended = ended
+        let (ended, mut found) = ended
             .await
             .map_err(|_| failed(&"it panicked; this is a bug"))?
             .map_err(|error| failed(&error))?;
         let told = capture
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
-            .told();
+            .text_for_model();
         let places = search_path.note(ended.code).into_iter().collect();
         let proposals = blocking(move || bash.left_by_jobs(access, &workspace, &context));
         let proposals = proposals.await.map_err(|error| failed(&error))?;
+        found.changes.retain(|it| !is_proposed(it, &proposals));
         let finished = Finished {
             command: &command,
             call: &call,
@@ -106,62 +112,126 @@ impl Bash {
             places,
         };
         Ok(ToolOutcome {
+            changes: found.changes,
+            changes_note: found.note,
             proposals,
             ..finished.outcome()
         })
     }
+}
 
-    /// Runs a command to its end. Blocks for as long as it runs.
+/// A command that runs in a thread of its own.
+struct BackgroundRun<'r> {
+    bash: &'r Bash,
+    ready: &'r Ready,
+    context: &'r ToolContext,
+    capture: &'r Mutex<Capture>,
+    running: &'r Running,
+}
+
+/// A command that ended, with the state of the folder before it if it could write.
+struct EndedRun {
+    ended: Ended,
+    before: Option<Arc<Inventory>>,
+    order: LaunchOrder,
+    /// True if the service has put back what the command changed at protected places.
+    is_put_back: bool,
+}
+
+impl BackgroundRun<'_> {
+    /// Runs a command to its end, and says how it ended. Returns what it changed, if it was no job. Blocks for as long as it
+    /// runs.
     fn run_to_end(
         &self,
-        ready: &Ready,
         lifeline: &Lifeline,
-        capture: &Mutex<Capture>,
-        closed: Arc<[PathBuf]>,
-        writing: Option<(&RunningCommand, ApprovedContents)>,
-    ) -> io::Result<Ended> {
+        writing: Option<RunningCommand>,
+    ) -> io::Result<(Ended, Found)> {
+        let run = self.run(lifeline, writing.as_ref());
+        drop(writing);
+        let run = match run {
+            Ok(run) => run,
+            Err(error) => {
+                let ended = Err(error);
+                self.running.end(&ended, None);
+                return ended.map(|ended| (ended, Found::default()));
+            }
+        };
+        let EndedRun {
+            ended,
+            before,
+            order,
+            is_put_back,
+        } = run;
+        let changed = before.as_ref();
+        let changed = changed.and_then(|before| before.files_changed_at_end(is_put_back));
+        let ended = Ok(ended);
+        let contents = self.running.end(&ended, changed.as_ref());
+        let before = before.and_then(Arc::into_inner);
+        let found = before.zip(contents).map(|(before, contents)| {
+            let git = self.bash.git(self.ready, &order);
+            let before = before.with_contents(contents);
+            before.compare(self.context, git, is_put_back)
+        });
+        ended.map(|ended| (ended, found.unwrap_or_default()))
+    }
+
+    /// Runs a command.
+    fn run(&self, lifeline: &Lifeline, writing: Option<&RunningCommand>) -> io::Result<EndedRun> {
+        let (bash, ready, capture) = (self.bash, self.ready, self.capture);
         // The file of its output is there as long as it is.
         capture
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .add(&[]);
         let temp = TempFolder::new()?;
-        // It may change whatever it wants with full access, and nothing with the access to read.
-        let take = || Inventory::take(&ready.workspace);
-        let before = writing.is_some().then(take);
-        let places = before.as_ref().map(Inventory::content_places).cloned();
+        let begin = || {
+            let before = bash.inventory(&ready.workspace, self.context);
+            self.running.begin_writing(before)
+        };
+        let before = may_write(&ready.plan).then(begin);
+        let places = before.as_deref().map(Inventory::content_places).cloned();
         let places = places.unwrap_or_default();
+        let closed = Arc::clone(&self.context.closed);
         let LaunchParts {
             order,
             reach,
             copies,
-        } = self.order(ready, &temp, closed, &places, false)?;
+        } = bash.order(ready, &temp, closed, &places, false)?;
         // Clients see a call's output while it runs, and this one's ends now.
         let live = LiveOutput::default();
         let run = || {
-            let ended = process::run(&*self.launcher, &order, lifeline, capture, &live)?;
+            let ended = process::run(&*bash.launcher, &order, lifeline, capture, &live)?;
             if ended.is_emptied {
                 add_note(capture, EMPTIED);
             }
             Ok(ended)
         };
-        let (Some(before), Some((writing, approved))) = (&before, writing) else {
-            return run();
+        let (ended, notes) = match (&before, writing) {
+            (Some(before), Some(writing)) => {
+                let known = KnownPlaces {
+                    reach: &reach,
+                    copies: copies.as_ref(),
+                    places,
+                    before,
+                    writing,
+                    approved: self.context.approved.clone(),
+                };
+                // Its call has ended: operators are asked with another one.
+                let (ended, notes, _) = bash.guarded(ready, &order, known, None, run)?;
+                (ended, notes)
+            }
+            // It may change whatever it wants with full access, and nothing with the access to read.
+            (None, _) | (_, None) => (run()?, Vec::new()),
         };
-        let known = KnownPlaces {
-            reach: &reach,
-            copies: copies.as_ref(),
-            places,
-            before,
-            writing,
-            approved,
-        };
-        // Its call has ended: operators are asked with another one.
-        let (ended, notes, _) = self.guarded(ready, &order, known, None, run)?;
-        for note in notes {
-            add_note(capture, &note);
+        for note in &notes {
+            add_note(capture, note);
         }
-        Ok(ended)
+        Ok(EndedRun {
+            ended,
+            before,
+            order,
+            is_put_back: !notes.is_empty(),
+        })
     }
 }
 

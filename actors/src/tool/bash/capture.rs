@@ -182,7 +182,7 @@ impl Capture {
     }
 
     /// The part that the model sees.
-    pub(super) fn told(&self) -> Told {
+    pub(super) fn text_for_model(&self) -> Told {
         let all = self.text();
         if all.total <= (HEAD + TAIL) as u64 {
             let text = String::from_utf8_lossy(&all.start).into_owned();
@@ -223,11 +223,11 @@ mod tests {
 
     fn told(pieces: &[&[u8]], redaction: Redaction) -> Told {
         let home = tempfile::tempdir().unwrap();
-        let output = Outputs::at(home.path()).of(&ConversationId::new("c"), "call");
+        let output = Outputs::at(home.path()).new_output(&ConversationId::new("c"), "call");
         let mut capture = Capture::new(redaction, Some(output));
         pieces.iter().for_each(|piece| capture.add(piece));
         let kept = Outputs::at(home.path()).path(&ConversationId::new("c"), "call");
-        let told = capture.told();
+        let told = capture.text_for_model();
         let all: Vec<u8> = pieces.concat();
         match told.kept {
             Some(_) => assert!(std::fs::read(kept).unwrap() == all),
@@ -295,12 +295,12 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let outputs = Outputs::at(home.path());
         let conversation = ConversationId::new("c");
-        let output = outputs.of(&conversation, "call");
+        let output = outputs.new_output(&conversation, "call");
         let mut capture = Capture::new(Redaction::default(), Some(output));
         for piece in all.as_bytes().chunks(7) {
             capture.add(piece);
         }
-        let told = capture.told();
+        let told = capture.text_for_model();
         assert_eq!(told.text, "step 2999 of 3000\ndone\n");
         assert_eq!((told.left_out, capture.total()), (0, all.len() as u64));
         assert_eq!(capture.tail(64), told.text);

@@ -141,7 +141,7 @@ impl KeptCopies {
         let is_same = || {
             source
                 .metadata()
-                .is_ok_and(|found| FileStamp::of(&found) == stamp)
+                .is_ok_and(|found| FileStamp::from_metadata(&found) == stamp)
         };
         let now = Clock::system().now();
         if !is_same() {
@@ -243,7 +243,7 @@ mod tests {
 
         /// Makes as if the file had been there for longer.
         fn settled(path: &Path) -> FileStamp {
-            let stamp = || FileStamp::of(&fs::symlink_metadata(path).unwrap());
+            let stamp = || FileStamp::from_metadata(&fs::symlink_metadata(path).unwrap());
             while !stamp().is_settled_at(Clock::system().now()) {
                 std::thread::yield_now();
             }
@@ -283,7 +283,7 @@ mod tests {
         let mut other = files[0].1;
         other.mode = 0o100_600;
         assert_eq!(take(&copies, &[(&*one, other)]), [None]);
-        let now = FileStamp::of(&fs::symlink_metadata(&one).unwrap());
+        let now = FileStamp::from_metadata(&fs::symlink_metadata(&one).unwrap());
         assert_eq!(take(&copies, &[(&*one, now)]), [Some(b"two".to_vec())]);
         assert!(end() > first);
         // Nothing of it has a name.

@@ -20,7 +20,7 @@ const MISSING: &str = "no such file or directory";
 const MAX_LINES: usize = 200;
 /// Maximum number of words of a line that are looked at as places.
 const MAX_WORDS: usize = 16;
-/// How many places are told.
+/// Maximum number of places in a result.
 const MAX_PLACES: usize = 3;
 /// The characters that open and close a name in a message.
 const QUOTES: [(char, char); 5] = [

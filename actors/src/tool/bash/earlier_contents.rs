@@ -86,18 +86,12 @@ impl EarlierContents {
             seen,
             closed,
         } = *sources;
-        let top = repository.map(|repository| &*repository.top);
-        let with_name = |name: &'static str| {
-            let above = workspace.ancestors().skip(1);
-            let above =
-                above.take_while(move |folder| top.is_some_and(|top| folder.starts_with(top)));
-            let above = above.map(move |folder| folder.join(name));
-            let all: Vec<PathBuf> = listing.files_with_name(name).chain(above).collect();
-            all
-        };
-        let index =
-            repository.and_then(|it| HeldIndex::open(it, with_name(".gitattributes").iter()));
-        let mut rules = repository.map(|it| IgnoreRules::read(it, with_name(".gitignore").iter()));
+        let index = repository.and_then(|repository| {
+            let attributes = listing.files_with_name(workspace, &repository.top, ".gitattributes");
+            HeldIndex::open(repository, attributes.iter())
+        });
+        let rules = |repository| IgnoreRules::read(repository, workspace, listing);
+        let mut rules = repository.map(rules);
         let is_small = |stamp: &FileStamp| stamp.is_regular() && stamp.content.size <= MAX_FILE;
         let tracked = index.as_ref().map(|index| index.look(&listing.files));
         let tracked = tracked.unwrap_or_default();
@@ -107,7 +101,7 @@ impl EarlierContents {
             .filter_map(|path| {
                 Some((
                     path.clone(),
-                    FileStamp::of(&fs::symlink_metadata(path).ok()?),
+                    FileStamp::from_metadata(&fs::symlink_metadata(path).ok()?),
                 ))
             })
             .filter(|(_, stamp)| is_small(stamp))
@@ -199,9 +193,9 @@ impl EarlierContents {
         for (path, (was, _)) in &self.copies {
             let action = match fs::symlink_metadata(path) {
                 Err(_) => ChangeAction::Removed,
-                Ok(found) if FileStamp::of(&found) == *was => continue,
+                Ok(found) if FileStamp::from_metadata(&found) == *was => continue,
                 Ok(found) => {
-                    now.add_file(path, FileStamp::of(&found));
+                    now.add_file(path, FileStamp::from_metadata(&found));
                     ChangeAction::Changed
                 }
             };

@@ -138,7 +138,7 @@ fn is_passed(name: &str, named: &[String]) -> bool {
     (PASSED.contains(&name) || name.starts_with("LC_")) && !is_like_a_secret(name)
 }
 
-/// Whether a name says that its value is nobody's business.
+/// True if a name says that its value is a secret.
 fn is_like_a_secret(name: &str) -> bool {
     let name = name.to_ascii_uppercase();
     let words = [

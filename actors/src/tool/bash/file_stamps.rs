@@ -157,7 +157,7 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let stamp = |text: &str| {
             fs::write(home.path().join("f"), text).unwrap();
-            FileStamp::of(&fs::metadata(home.path().join("f")).unwrap())
+            FileStamp::from_metadata(&fs::metadata(home.path().join("f")).unwrap())
         };
         let (one, other) = (stamp("1"), stamp("22"));
         let folder = |path: &str, files: &[(&str, FileStamp)]| {

@@ -6,15 +6,16 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use harness_protocol::{Job, JobEnd, words};
+use harness_protocol::{Job, JobChanges, JobEnd, words};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::capture::Capture;
+use super::job_folder::JobFolder;
 use super::process::{Ended, GRACE, Lifeline};
 use super::put_aside::GuardNotes;
 use crate::ids::ConversationId;
-use crate::tool::ToolError;
+use crate::tool::{EndedJob, ToolError};
 
 /// Maximum number of jobs of one conversation that run.
 const MAX_OF_CONVERSATION: usize = 8;
@@ -50,6 +51,7 @@ pub(super) struct Entry {
     pub(super) began: Instant,
     pub(super) lifeline: Lifeline,
     pub(super) capture: Arc<Mutex<Capture>>,
+    pub(super) folder: JobFolder,
     pub(super) end: watch::Sender<Option<End>>,
     /// The first who asked to end it.
     pub(super) stopper: Option<Stopper>,
@@ -73,6 +75,8 @@ pub(super) enum Stopper {
 pub(super) struct End {
     pub(super) how: JobEnd,
     pub(super) took: Duration,
+    /// The files that changed while it ran, if that is known.
+    pub(super) changes: Option<JobChanges>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -82,7 +86,7 @@ pub(super) struct Key {
 }
 
 impl Held {
-    pub(super) fn of<'a>(
+    pub(super) fn entries_of<'a>(
         &'a self,
         conversation: &'a ConversationId,
     ) -> impl Iterator<Item = &'a Entry> {
@@ -91,11 +95,17 @@ impl Held {
     }
 
     /// The ends of those of these jobs of a conversation that have ended.
-    pub(super) fn ended(&self, conversation: &ConversationId, jobs: &[u64]) -> Vec<(u64, JobEnd)> {
+    pub(super) fn ended(&self, conversation: &ConversationId, jobs: &[u64]) -> Vec<EndedJob> {
         let ended = |job: &u64| {
-            let found = self.of(conversation).find(|entry| entry.job.job == *job);
-            let end = found?.end.borrow().as_ref()?.how.clone();
-            Some((*job, end))
+            let found = self
+                .entries_of(conversation)
+                .find(|entry| entry.job.job == *job);
+            let end = found?.end.borrow().clone()?;
+            Some(EndedJob {
+                job: *job,
+                end: end.how,
+                changes: end.changes,
+            })
         };
         jobs.iter().filter_map(ended).collect()
     }
@@ -124,7 +134,7 @@ impl Held {
             return Err("the service is stopping".into());
         }
         let own: Vec<String> = self
-            .of(conversation)
+            .entries_of(conversation)
             .filter(|entry| entry.is_alive())
             .map(|entry| named(&entry.job))
             .collect();
@@ -203,7 +213,7 @@ async fn ends_within(limit: Duration, end: &mut watch::Receiver<Option<End>>) ->
     tokio::time::timeout(limit, ended).await.is_ok()
 }
 
-/// How a command ended that nobody stopped.
+/// The end of a command that no client stopped.
 pub(super) fn how(ended: &io::Result<Ended>) -> JobEnd {
     match ended {
         Err(error) => JobEnd::Failed {
@@ -225,7 +235,7 @@ pub(super) fn how(ended: &io::Result<Ended>) -> JobEnd {
     }
 }
 
-/// A job as it is named to the model: `1 (cargo watch)`.
+/// A job in the words for the model: `1 (cargo watch)`.
 fn named(job: &Job) -> String {
     format!("{} ({})", job.job, words::short_command(&job.command))
 }

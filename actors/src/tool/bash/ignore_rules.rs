@@ -7,6 +7,7 @@ use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 use super::git_config::read_git_file;
+use super::listing::FolderListing;
 use super::own_repository::OwnRepository;
 
 /// The rules of a repository. Those of a user for all repositories are not among them.
@@ -22,18 +23,16 @@ pub(super) struct IgnoreRules {
 }
 
 impl IgnoreRules {
-    /// Reads the rules of a repository and of those files `.gitignore` in it. Blocks.
-    pub(super) fn read<'a>(
-        repository: &OwnRepository,
-        files: impl Iterator<Item = &'a PathBuf>,
-    ) -> Self {
-        let rules = |file: &'a PathBuf| {
+    /// Reads the rules of a repository that count in a folder of it, which has these files. Blocks.
+    pub(super) fn read(repository: &OwnRepository, folder: &Path, listing: &FolderListing) -> Self {
+        let files = listing.files_with_name(folder, &repository.top, ".gitignore");
+        let rules = |file: PathBuf| {
             let folder = file.parent()?;
-            Some((folder.to_owned(), rules(folder, file)))
+            Some((folder.to_owned(), rules(folder, &file)))
         };
         let exclude = repository.common.join("info/exclude");
         Self {
-            by_folder: files.filter_map(rules).collect(),
+            by_folder: files.into_iter().filter_map(rules).collect(),
             exclude: self::rules(&repository.top, &exclude),
             top: repository.top.clone(),
             known: HashMap::new(),
@@ -140,7 +139,7 @@ mod tests {
         fs::write(&ignore[2], "!*.tmp\n").unwrap();
         fs::write(top.join(".git/info/exclude"), "excluded\n").unwrap();
         let own = OwnRepository::find_all(&top);
-        let mut rules = IgnoreRules::read(&own[0], ignore.iter());
+        let mut rules = IgnoreRules::read(&own[0], &top, &FolderListing::look(&top, None));
         for name in files {
             let told = git(&["check-ignore", "-q", "--no-index", name]);
             let is_ignored = told.status.code() == Some(0);

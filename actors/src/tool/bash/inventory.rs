@@ -1,10 +1,10 @@
 //! Which files a command changed: what is in the folder before it and behind it.
 
-use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::time::{Duration, SystemTime};
 
 use harness_protocol::{ChangeAction, FileChange, PathKind};
@@ -15,7 +15,9 @@ use super::earlier_contents::{ContentSources, EarlierContents, MAX_FILE};
 use super::git_contents::GitReader;
 use super::git_head::GitHead;
 use super::git_index::IndexStat;
+use super::ignore_rules::IgnoreRules;
 use super::listing::{FolderListing, FolderStamp};
+use super::own_repository::OwnRepository;
 use super::stamp::{FileStamp, RESOLUTION};
 use crate::attachment::sha256;
 use crate::clock::Clock;
@@ -41,15 +43,19 @@ const MAYBE_COPY: &str =
     "it may be the only copy of a file that the command changed, so undo leaves it";
 /// The note about a file that came from a place that is not known.
 const FROM_ELSEWHERE: &str = "it is older than the command and came from elsewhere, so undo leaves what may be its only copy";
+
+/// Files that changed, those that git ignores last.
+pub(super) type ChangedFiles = Vec<(PathBuf, ChangeAction)>;
+
 /// The state of a folder before a command.
 pub(super) struct Inventory {
     workspace: PathBuf,
     found: FolderListing,
     earlier: EarlierContents,
     /// The protected places before the command, once they were looked for.
-    places: OnceCell<ContentPlaces>,
+    places: OnceLock<ContentPlaces>,
     /// The folder after the command, once it was looked at.
-    after: OnceCell<FolderAfter>,
+    after: OnceLock<FolderAfter>,
     /// The time at which the look began.
     begun: SystemTime,
     /// HEAD of the folder's repository.
@@ -80,8 +86,8 @@ impl Inventory {
             workspace: workspace.to_owned(),
             found: FolderListing::look(workspace, None),
             earlier: EarlierContents::default(),
-            places: OnceCell::new(),
-            after: OnceCell::new(),
+            places: OnceLock::new(),
+            after: OnceLock::new(),
             head: None,
         }
     }
@@ -90,6 +96,35 @@ impl Inventory {
     pub(super) fn hold_contents(&mut self, sources: &ContentSources<'_>) {
         self.head = sources.repository.and_then(GitHead::read);
         self.earlier = EarlierContents::hold(&self.workspace, &self.found, sources);
+    }
+
+    /// Takes the contents away.
+    pub(super) fn take_contents(&mut self) -> EarlierContents {
+        std::mem::take(&mut self.earlier)
+    }
+
+    /// The same inventory with contents that were taken away.
+    pub(super) fn with_contents(self, earlier: EarlierContents) -> Self {
+        Self { earlier, ..self }
+    }
+
+    /// True if a path is in the folder.
+    pub(super) fn contains(&self, path: &Path) -> bool {
+        path.starts_with(&self.workspace)
+    }
+
+    /// The files that differ while the command runs. `None` if there are too many files to tell. Blocks.
+    pub(super) fn files_changed(&self) -> Option<ChangedFiles> {
+        self.files_changed_in(&self.look_again())
+    }
+
+    /// The files that differ after the command. `put_back` is true if the service itself has changed files since. `None` if
+    /// there are too many files to tell. Blocks.
+    pub(super) fn files_changed_at_end(&self, put_back: bool) -> Option<ChangedFiles> {
+        match put_back {
+            true => self.files_changed(),
+            false => self.files_changed_in(self.after.get_or_init(|| self.look_again())),
+        }
     }
 
     /// The protected places below the folder before the command.
@@ -132,9 +167,7 @@ impl Inventory {
         } = looked.unwrap_or_else(|| self.look_again());
         let is_whole = self.found.is_whole && now.is_whole;
         if is_whole {
-            // The mark of its folder is gone.
-            let was_passed = |path: &Path| self.found.is_in_marked(path);
-            changed.retain(|(path, action)| *action != ChangeAction::Made || !was_passed(path));
+            changed.retain(|change| !self.was_passed_over(change));
         } else {
             changed = self.earlier.changed(&mut self.found, &mut now);
         }
@@ -186,6 +219,33 @@ impl Inventory {
 }
 
 impl Inventory {
+    /// True if a file was there before and not looked at: its folder has lost its mark.
+    fn was_passed_over(&self, (path, action): &(PathBuf, ChangeAction)) -> bool {
+        *action == ChangeAction::Made && self.found.is_in_marked(path)
+    }
+
+    /// The files that differ, those that git ignores last.
+    fn files_changed_in(&self, after: &FolderAfter) -> Option<ChangedFiles> {
+        if !self.found.is_whole || !after.listing.is_whole {
+            return None;
+        }
+        let repository = OwnRepository::find_all(&self.workspace).into_iter().next();
+        let rules = |repository| IgnoreRules::read(&repository, &self.workspace, &self.found);
+        let mut rules = repository.map(rules);
+        // What is written to a pipe or a socket is not in its folder.
+        let is_file = |(path, action): &&(PathBuf, ChangeAction)| {
+            let is = after.listing.files.get(path);
+            let is_special = is.is_some_and(|is| !is.is_regular() && !is.is_link());
+            *action != ChangeAction::Changed || !is_special
+        };
+        let changed = after.differences.iter().filter(is_file);
+        let changed = changed.filter(|change| !self.was_passed_over(change));
+        let (ignored, others): (Vec<_>, Vec<_>) = changed
+            .cloned()
+            .partition(|(path, _)| rules.as_mut().is_some_and(|rules| rules.ignores(path)));
+        Some([others, ignored].concat())
+    }
+
     /// The note about folders of outputs that the command made or removed: undo leaves them.
     fn outputs_note(&self, now: &FolderListing) -> Option<String> {
         let made = now.outputs_missing_in(&self.found);
@@ -220,7 +280,7 @@ impl Inventory {
 /// A change that is named, with the bytes of its path.
 type NamedChange = (PathBuf, FileChange);
 
-/// Makes what is told of the files.
+/// Makes the changes of files.
 struct Naming<'a> {
     inventory: &'a Inventory,
     now: &'a FolderListing,
@@ -504,7 +564,7 @@ impl Naming<'_> {
         let bytes = self.read(&name)?;
         // It may have been written meanwhile.
         let now = fs::symlink_metadata(&name).ok()?;
-        (self.now.files.get(&name) == Some(&FileStamp::of(&now))).then_some(bytes)
+        (self.now.files.get(&name) == Some(&FileStamp::from_metadata(&now))).then_some(bytes)
     }
 
     /// The difference, of what is known on both sides and is text.

@@ -518,7 +518,7 @@ fn of_many_files_those_go_back_that_are_others_and_ignored_ones_take_no_room() {
     // The index would be as old as the files.
     let is_settled = || {
         let found = fs::symlink_metadata(home.at("same/0299")).unwrap();
-        FileStamp::of(&found).is_settled_at(Clock::system().now())
+        FileStamp::from_metadata(&found).is_settled_at(Clock::system().now())
     };
     while !is_settled() {
         std::thread::yield_now();

@@ -1,6 +1,6 @@
 //! The tool `job`: looks at what runs in the background, and ends it.
 
-use harness_protocol::{JobEnd, words};
+use harness_protocol::{JobChanges, JobEnd, words};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -11,12 +11,12 @@ use crate::tool::{
     Cancellation, JobNote, THE_MODEL, Tool, ToolContext, ToolError, ToolFuture, input,
 };
 
-/// How much of an output is shown that nobody asked more of, in bytes.
+/// How much of an output is shown unless more is asked for, in bytes.
 pub(super) const DEFAULT_TAIL: usize = 8 * 1024;
 /// How much may be asked for.
 const MAX_TAIL: usize = 24 * 1024;
 
-/// Looks at jobs and ends them. It asks nobody: what runs was allowed.
+/// Looks at jobs and ends them. It asks no operator: what runs was allowed.
 #[derive(Debug, Clone)]
 pub struct JobTool {
     jobs: Jobs,
@@ -62,8 +62,11 @@ impl JobTool {
         let (jobs, within) = (self.jobs.clone(), context.clone());
         let look = move || {
             let look = jobs.look(&within.conversation, job, most);
-            look.map(|look| told(&look))
-                .or_else(|| past(&within, job, most))
+            look.map(|look| {
+                let changes = jobs.changes(&within.conversation, job);
+                look_text(&look, changes.as_ref())
+            })
+            .or_else(|| past(&within, job, most))
         };
         let look = blocking(look).await;
         let look = look.map_err(|error| ToolError(format!("looking failed: {error}")))?;
@@ -87,7 +90,7 @@ impl JobTool {
     }
 }
 
-/// A job as it is named to the model, with how it is: `1 (make): exit 2`.
+/// A job in the words for the model, with its state: `1 (make): exit 2`.
 fn named(job: u64, command: &str, end: Option<JobEnd>) -> String {
     let command = words::short_command(command);
     let state = end.map_or("running".to_owned(), |end| words::job_end(&end));
@@ -116,7 +119,10 @@ fn past(context: &ToolContext, job: u64, most: usize) -> Option<String> {
         true => String::new(),
         false => format!(" · all of it is at the path output:{}", note.call),
     };
-    Some(ended_line(&tail, &format!("job {job}: {state}{all}")))
+    let changes = note.changes.as_deref();
+    let changes = changes.map_or(String::new(), |changes| format!(" · {changes}"));
+    let line = format!("job {job}: {state}{all}{changes}");
+    Some(ended_line(&tail, &line))
 }
 
 /// A text with one last line.
@@ -140,8 +146,8 @@ fn tail(asked: Option<i64>) -> Result<usize, ToolError> {
     })
 }
 
-/// The end of what it wrote, and one last line: how it is, how much is new, and where all of it is.
-fn told(look: &Look) -> String {
+/// The end of what it wrote, and one last line: how it is, how much is new, where all of it is, and which files changed.
+fn look_text(look: &Look, changes: Option<&JobChanges>) -> String {
     let Look {
         job,
         end,
@@ -164,6 +170,7 @@ fn told(look: &Look) -> String {
     if *total > tail.len() as u64 {
         notes.push(format!("all of it is at the path output:{}", job.call));
     }
+    notes.extend(changes.and_then(words::job_changes));
     ended_line(tail, &notes.join(" · "))
 }
 

@@ -10,17 +10,20 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use harness_protocol::{Job, JobEnd};
+use harness_protocol::{Job, JobChanges, JobEnd};
 use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
 
 use super::capture::Capture;
+use super::earlier_contents::EarlierContents;
 use super::held::{End, Entry, Held, Key, LeftByJob, MAX_LEFT, Stopper, finish, how};
+use super::inventory::{ChangedFiles, Inventory};
+use super::job_folder::JobFolder;
 use super::process::{Ended, Lifeline};
 use super::put_aside::GuardNotes;
 use crate::clock::Clock;
 use crate::ids::ConversationId;
-use crate::tool::ToolError;
+use crate::tool::{EndedJob, ToolError};
 
 /// How much of a command is held to name it, in bytes.
 const MAX_COMMAND: usize = 1024;
@@ -92,7 +95,9 @@ impl Jobs {
     #[must_use]
     pub fn running(&self, conversation: &ConversationId) -> Vec<Job> {
         let held = self.lock();
-        let running = held.of(conversation).filter(|entry| entry.is_running());
+        let running = held
+            .entries_of(conversation)
+            .filter(|entry| entry.is_running());
         running.map(|entry| entry.job.clone()).collect()
     }
 
@@ -107,10 +112,10 @@ impl Jobs {
     /// Returns the ends of the given jobs of a conversation that have ended. The caller puts the ends on record; until
     /// then the jobs are kept.
     #[must_use]
-    pub fn ended(&self, conversation: &ConversationId, open: &[u64]) -> Vec<(u64, JobEnd)> {
+    pub fn ended(&self, conversation: &ConversationId, open: &[u64]) -> Vec<EndedJob> {
         let mut held = self.lock();
         let ended = held.ended(conversation, open);
-        for (job, _) in &ended {
+        for EndedJob { job, .. } in &ended {
             let key = Key {
                 conversation: conversation.clone(),
                 job: *job,
@@ -126,16 +131,27 @@ impl Jobs {
     /// The same of a look that puts nothing on record, with those that are not known: they ran in a
     /// service that has ended.
     #[must_use]
-    pub fn gone(&self, conversation: &ConversationId, open: &[u64]) -> Vec<(u64, JobEnd)> {
+    pub fn gone(&self, conversation: &ConversationId, open: &[u64]) -> Vec<EndedJob> {
         let running = self.running(conversation);
         let ended = self.lock().ended(conversation, open);
         let runs = |job: u64| running.iter().any(|running| running.job == job);
-        let of = |job: u64| {
-            let end = ended.iter().find(|(other, _)| *other == job);
-            end.map_or(JobEnd::WithService, |(_, end)| end.clone())
+        let end = |job: u64| {
+            let ended = ended.iter().find(|ended| ended.job == job).cloned();
+            ended.unwrap_or(EndedJob {
+                job,
+                end: JobEnd::WithService,
+                changes: None,
+            })
         };
         let gone = open.iter().filter(|job| !runs(**job));
-        gone.map(|job| (*job, of(*job))).collect()
+        gone.map(|job| end(*job)).collect()
+    }
+
+    /// Notes files that calls or undo changed, of any conversation. They are left out of the changes of jobs.
+    pub fn note_changes<'p>(&self, paths: &(impl Iterator<Item = &'p str> + Clone)) {
+        for entry in &mut self.lock().entries {
+            entry.folder.note(paths.clone());
+        }
     }
 
     /// The next conversation of which a job has ended. For one listener.
@@ -221,7 +237,10 @@ impl Jobs {
         } = new;
         let mut held = self.lock();
         held.check(&conversation)?;
-        let known = held.of(&conversation).map(|entry| entry.job.job).max();
+        let known = held
+            .entries_of(&conversation)
+            .map(|entry| entry.job.job)
+            .max();
         let job = known.unwrap_or_default().max(last) + 1;
         command.truncate(command.floor_char_boundary(MAX_COMMAND));
         let (end, ended) = watch::channel(None);
@@ -240,6 +259,7 @@ impl Jobs {
             began: Instant::now(),
             lifeline: lifeline.clone(),
             capture,
+            folder: JobFolder::default(),
             end,
             stopper: None,
             is_begun: false,
@@ -305,6 +325,26 @@ impl Jobs {
         })
     }
 
+    /// The files that changed since a job began, or while it ran. `None` if that is not known, or if it cannot write. Blocks
+    /// while the folder is looked at.
+    pub(super) fn changes(&self, conversation: &ConversationId, job: u64) -> Option<JobChanges> {
+        let key = Key {
+            conversation: conversation.clone(),
+            job,
+        };
+        let before = {
+            let mut held = self.lock();
+            let entry = held.find(&key).filter(|entry| entry.is_begun)?;
+            if let Some(end) = entry.end.borrow().as_ref() {
+                return end.changes.clone();
+            }
+            entry.folder.before()?
+        };
+        let files = before.files_changed()?;
+        let mut held = self.lock();
+        held.find(&key).map(|entry| entry.folder.changes(&files))
+    }
+
     /// Keeps what a job left at protected places, until operators are asked about it.
     pub(super) fn leave(
         &self,
@@ -346,7 +386,7 @@ impl Jobs {
     /// The jobs of a conversation that are known, those that have ended with how.
     pub(super) fn known(&self, conversation: &ConversationId) -> Vec<(Job, Option<JobEnd>)> {
         let held = self.lock();
-        let begun = held.of(conversation).filter(|entry| entry.is_begun);
+        let begun = held.entries_of(conversation).filter(|entry| entry.is_begun);
         let known = begun.map(|entry| {
             let end = entry.end.borrow().as_ref().map(|end| end.how.clone());
             (entry.job.clone(), end)
@@ -354,12 +394,16 @@ impl Jobs {
         known.collect()
     }
 
-    /// Notes that a command has ended.
-    fn note_end(&self, key: &Key, ended: JobEnd) {
+    /// Notes that a command has ended. Returns the contents from before it, if they are kept.
+    fn note_end(
+        &self,
+        key: &Key,
+        ended: JobEnd,
+        changed: Option<&ChangedFiles>,
+    ) -> Option<EarlierContents> {
         let mut held = self.lock();
-        let Some(entry) = held.find(key) else {
-            return; // It was given up.
-        };
+        // It may have been given up.
+        let entry = held.find(key)?;
         let how = match (entry.stopper.take(), ended) {
             // It was ended before for another reason, or by itself.
             (_, own @ JobEnd::OverLimit { .. }) | (None, own) => own,
@@ -368,7 +412,9 @@ impl Jobs {
             (Some(Stopper::Service), _) => JobEnd::WithService,
         };
         let took = entry.began.elapsed();
-        entry.end.send_replace(Some(End { how, took }));
+        let changes = changed.map(|files| entry.folder.changes(files));
+        let contents = entry.folder.end();
+        entry.end.send_replace(Some(End { how, took, changes }));
         if entry.is_begun {
             if !held.news.contains(&key.conversation) {
                 held.news.push_back(key.conversation.clone());
@@ -376,6 +422,7 @@ impl Jobs {
             drop(held);
             self.0.news.notify_one();
         }
+        contents
     }
 
     fn lock(&self) -> MutexGuard<'_, Held> {
@@ -409,6 +456,7 @@ impl Starting {
         let mut held = self.jobs.lock();
         let entry = held.find(&self.key).filter(|entry| entry.is_alive())?;
         entry.is_begun = true;
+        entry.folder.forget_contents();
         Some(entry.job.clone())
     }
 }
@@ -426,9 +474,26 @@ impl Drop for Starting {
 }
 
 impl Running {
-    /// Says how the command ended.
-    pub(super) fn end(&self, ended: &io::Result<Ended>) {
-        self.jobs.note_end(&self.key, how(ended));
+    /// Keeps the state of the folder before the command, and its contents as long as the command is no job.
+    pub(super) fn begin_writing(&self, mut before: Inventory) -> Arc<Inventory> {
+        let contents = before.take_contents();
+        let before = Arc::new(before);
+        if let Some(entry) = self.jobs.lock().find(&self.key) {
+            entry
+                .folder
+                .begin(&before, (!entry.is_begun).then_some(contents));
+        }
+        before
+    }
+
+    /// Says how the command ended, and which files changed if that is known. Returns the contents from before the command if
+    /// it was no job.
+    pub(super) fn end(
+        &self,
+        ended: &io::Result<Ended>,
+        changed: Option<&ChangedFiles>,
+    ) -> Option<EarlierContents> {
+        self.jobs.note_end(&self.key, how(ended), changed)
     }
 }
 
@@ -440,7 +505,8 @@ impl Drop for Running {
         };
         if is_open {
             let reason = "what held it panicked; this is a bug".to_owned();
-            self.jobs.note_end(&self.key, JobEnd::Failed { reason });
+            self.jobs
+                .note_end(&self.key, JobEnd::Failed { reason }, None);
         }
     }
 }

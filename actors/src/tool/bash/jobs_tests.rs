@@ -1,3 +1,6 @@
+use std::fs;
+
+use harness_protocol::ChangeAction;
 use tokio::time::{advance, pause};
 
 use super::*;
@@ -52,12 +55,22 @@ fn exit(code: i32) -> io::Result<Ended> {
     })
 }
 
+fn pairs(ended: Vec<EndedJob>) -> Vec<(u64, JobEnd)> {
+    let end = |ended: EndedJob| (ended.job, ended.end);
+    ended.into_iter().map(end).collect()
+}
+
 fn numbers(jobs: &Jobs, name: &str) -> Vec<u64> {
     let running = jobs.running(&conversation(name));
     running.iter().map(|job| job.job).collect()
 }
 
 impl Held {
+    /// Ends the command, of which is not known what it changed.
+    fn end(&self, ended: &io::Result<Ended>) {
+        assert!(self.running.end(ended, None).is_none());
+    }
+
     fn writes(&self, text: &str) {
         self.capture.lock().unwrap().add(text.as_bytes());
     }
@@ -83,7 +96,7 @@ async fn b11_there_are_so_many_jobs_and_no_more() {
         "the service has at most 32 jobs at once; none of them is this conversation's"
     );
     // One that has ended makes room, and its number is not used again.
-    held[7].running.end(&exit(0));
+    held[7].end(&exit(0));
     let ninth = begin(&jobs, "ana");
     assert_eq!(ninth.job, 9);
     assert!(starting(&jobs, "ana", 0).is_err());
@@ -95,7 +108,7 @@ async fn b11_what_ends_at_once_is_no_job() {
     let jobs = Jobs::default();
     let (mut waits, held) = starting(&jobs, "ana", 0).unwrap();
     assert_eq!(numbers(&jobs, "ana"), [0; 0]);
-    held.running.end(&exit(1));
+    held.end(&exit(1));
     waits.ended().await;
     assert!(waits.settle().is_none());
     assert!(jobs.known(&conversation("ana")).is_empty());
@@ -103,7 +116,7 @@ async fn b11_what_ends_at_once_is_no_job() {
     let (waits, held) = starting(&jobs, "ana", 0).unwrap();
     drop(waits);
     assert!(jobs.lock().entries.is_empty());
-    held.running.end(&exit(0));
+    held.end(&exit(0));
     assert!(jobs.lock().entries.is_empty() && jobs.lock().news.is_empty());
     // The numbers go on behind those of the records.
     let (waits, _held) = starting(&jobs, "ana", 6).unwrap();
@@ -133,7 +146,7 @@ async fn b11_a_look_tells_how_a_job_is_and_what_is_new() {
     let text = jobs.look(&ana, held.job, 64).unwrap().tail;
     assert_eq!(text, "one\ntwo\nthree\n***\n");
     advance(Duration::from_secs(3)).await;
-    held.running.end(&exit(2));
+    held.end(&exit(2));
     advance(Duration::from_secs(30)).await;
     let last = look();
     assert_eq!(last.end, Some(JobEnd::Exited { code: 2 }));
@@ -177,9 +190,9 @@ async fn b11_an_end_says_what_caused_it() {
     {
         let held = begin(&jobs, "ana");
         assert_eq!(jobs.ended(&ana, &[held.job]), []);
-        held.running.end(&ended);
+        held.end(&ended);
         let job = number as u64 + 1;
-        assert_eq!(jobs.ended(&ana, &[job]), [(job, expected.clone())]);
+        assert_eq!(pairs(jobs.ended(&ana, &[job])), [(job, expected.clone())]);
         // A stop that comes later changes nothing.
         assert_eq!(jobs.stop(&ana, job, Some("ben")).await, Some(expected));
     }
@@ -194,7 +207,7 @@ async fn b11_an_end_says_what_caused_it() {
         assert_eq!(first, second);
         first
     };
-    let ends = async { held.running.end(&exit(143)) };
+    let ends = async { held.end(&exit(143)) };
     let (stopped, ()) = tokio::join!(stops, ends);
     let by = Some("ben".to_owned());
     assert_eq!(stopped, Some(JobEnd::Stopped { by }));
@@ -203,20 +216,20 @@ async fn b11_an_end_says_what_caused_it() {
     let held = begin(&jobs, "ana");
     let job = held.job;
     drop(held);
-    let end = jobs.ended(&ana, &[job]).remove(0).1;
+    let end = jobs.ended(&ana, &[job]).remove(0).end;
     assert!(matches!(end, JobEnd::Failed { reason } if reason.contains("panicked")));
     // One of a service that is gone.
     assert_eq!(jobs.ended(&ana, &[77]), []);
     let open = begin(&jobs, "ana");
-    let gone = jobs.gone(&ana, &[1, 77, open.job]);
+    let gone = pairs(jobs.gone(&ana, &[1, 77, open.job]));
     let expected = [(1, JobEnd::Exited { code: 0 }), (77, JobEnd::WithService)];
     assert_eq!(gone, expected);
     // With the service; then none begins.
     let held = begin(&jobs, "ben");
-    let ends = async { held.running.end(&exit(0)) };
+    let ends = async { held.end(&exit(0)) };
     tokio::join!(jobs.end_all(), ends);
     let ben = conversation("ben");
-    assert_eq!(jobs.ended(&ben, &[1]), [(1, JobEnd::WithService)]);
+    assert_eq!(pairs(jobs.ended(&ben, &[1])), [(1, JobEnd::WithService)]);
     assert!(starting(&jobs, "ben", 0).is_err());
 }
 
@@ -228,12 +241,12 @@ async fn b11_the_jobs_of_a_conversation_that_is_gone_are_forgotten() {
     let (ana, ben) = (begin(&jobs, "ana"), begin(&jobs, "ben"));
     assert_eq!(jobs.count(), 2);
     let gone = conversation("ana");
-    let ends = async { ana.running.end(&exit(0)) };
+    let ends = async { ana.end(&exit(0)) };
     tokio::join!(jobs.remove(&gone), ends);
     assert_eq!(jobs.count(), 1);
     assert!(jobs.known(&gone).is_empty() && jobs.lock().news.is_empty());
     assert_eq!(numbers(&jobs, "ben"), [1]);
-    ben.running.end(&exit(0));
+    ben.end(&exit(0));
     assert_eq!(jobs.next_ended().await, conversation("ben"));
 }
 
@@ -243,7 +256,7 @@ async fn a_job_is_held_until_its_end_is_asked_for_and_of_the_others_the_last_one
     let jobs = Jobs::default();
     let ben = conversation("ben");
     for _ in 0..40 {
-        begin(&jobs, "ben").running.end(&exit(0));
+        begin(&jobs, "ben").end(&exit(0));
     }
     assert_eq!(jobs.known(&ben).len(), 40);
     let all: Vec<u64> = (1..=40).collect();
@@ -251,6 +264,61 @@ async fn a_job_is_held_until_its_end_is_asked_for_and_of_the_others_the_last_one
     let known = jobs.known(&ben);
     assert_eq!(known.len(), MAX_ENDED);
     assert_eq!(known.last().unwrap().0.job, 40);
+}
+
+/// Spec: [BASH-790]
+#[tokio::test]
+async fn what_changed_while_a_job_ran_is_told_but_for_what_others_changed() {
+    let home = tempfile::tempdir().unwrap();
+    let folder = fs::canonicalize(home.path()).unwrap();
+    let path = |name: &str| folder.join(name).to_str().unwrap().to_owned();
+    for name in ["both", "job", "gone"] {
+        fs::write(path(name), "before").unwrap();
+    }
+    let (jobs, ana) = (Jobs::default(), conversation("ana"));
+    let held = begin(&jobs, "ana");
+    let told = |changes: Option<JobChanges>| {
+        let files = changes.unwrap().files.into_iter();
+        let told = files.map(|file| (file.path, file.action));
+        told.collect::<Vec<_>>()
+    };
+    // One that cannot write changes nothing.
+    assert_eq!(jobs.changes(&ana, held.job), None);
+    let before = held.running.begin_writing(Inventory::take(&folder));
+    assert_eq!(told(jobs.changes(&ana, held.job)), []);
+    fs::write(path("job"), "after, by the job").unwrap();
+    fs::write(path("both"), "after, by an edit").unwrap();
+    jobs.note_changes(&[&*path("both"), "/elsewhere"].into_iter());
+    let first = (path("job"), ChangeAction::Changed);
+    assert_eq!(
+        told(jobs.changes(&ana, held.job)),
+        [(path("job"), ChangeAction::Changed)]
+    );
+    fs::remove_file(path("gone")).unwrap();
+    fs::write(path("new"), "").unwrap();
+    let changed = before.files_changed_at_end(false).unwrap();
+    assert!(held.running.end(&exit(0), Some(&changed)).is_none());
+    let gone = (path("gone"), ChangeAction::Removed);
+    let made = (path("new"), ChangeAction::Made);
+    let all = [gone, first, made];
+    assert_eq!(told(jobs.changes(&ana, held.job)), all);
+    let ended = jobs.ended(&ana, &[held.job]).remove(0);
+    assert_eq!(told(ended.changes), all);
+}
+
+/// Spec: [BASH-790] [BASH-791]
+#[test]
+fn contents_are_kept_as_long_as_a_command_is_no_job() {
+    let home = tempfile::tempdir().unwrap();
+    let jobs = Jobs::default();
+    let (waits, held) = starting(&jobs, "ana", 0).unwrap();
+    held.running.begin_writing(Inventory::take(home.path()));
+    assert!(held.running.end(&exit(0), None).is_some());
+    drop(waits);
+    let (waits, held) = starting(&jobs, "ana", 0).unwrap();
+    held.running.begin_writing(Inventory::take(home.path()));
+    assert!(waits.settle().is_some());
+    assert!(held.running.end(&exit(0), None).is_none());
 }
 
 /// Spec: [BASH-777]

@@ -161,7 +161,7 @@ mod tests {
             written += &format!("line {line} sk-0123456789\n");
             shown += &format!("line {line} ***\n");
         }
-        let mut file = outputs.of(&id, "a").create().unwrap();
+        let mut file = outputs.new_output(&id, "a").create().unwrap();
         file.write_all(written.as_bytes()).unwrap();
         let read = |range| {
             let bytes = outputs.read(&id, "a", range, &redaction).unwrap();

@@ -169,7 +169,7 @@ impl FolderWalk<'_> {
                 part.repositories.push(current.clone());
             }
             if !found.is_dir() {
-                let stamp = FileStamp::of(&found);
+                let stamp = FileStamp::from_metadata(&found);
                 if stamp.is_link()
                     && let Ok(target) = fs::read_link(entry.path())
                 {
@@ -278,11 +278,14 @@ impl FolderListing {
         Some(target.as_os_str().as_bytes().to_vec())
     }
 
-    /// The files of that name.
-    pub(super) fn files_with_name(&self, name: &str) -> impl Iterator<Item = PathBuf> {
+    /// The files of that name in the workspace, and the paths of those that can be above it in a repository.
+    pub(super) fn files_with_name(&self, workspace: &Path, top: &Path, name: &str) -> Vec<PathBuf> {
         let folders = self.files.folders().iter();
-        let has_one = move |folder: &&StampedFolder| folder.position(name.as_ref()).is_some();
-        folders.filter(has_one).map(move |it| it.path.join(name))
+        let has_one = |folder: &&StampedFolder| folder.position(name.as_ref()).is_some();
+        let inside = folders.filter(has_one).map(|it| &*it.path);
+        let above = workspace.ancestors().skip(1);
+        let above = above.take_while(|folder| folder.starts_with(top));
+        inside.chain(above).map(|it| it.join(name)).collect()
     }
 
     /// The files that are no longer what is at their paths and have other names now, with one of those. `changed` are the

@@ -33,6 +33,7 @@ mod ignore_rules;
 mod indexed_contents;
 mod inventory;
 mod job;
+mod job_folder;
 mod jobs;
 mod kept;
 mod known_commits;
@@ -255,7 +256,7 @@ impl Bash {
         let output = context
             .outputs
             .as_ref()
-            .map(|outputs| outputs.of(&context.conversation, &call));
+            .map(|outputs| outputs.new_output(&context.conversation, &call));
         let capture = Arc::new(Mutex::new(Capture::new(context.redaction.clone(), output)));
         let lifeline = Lifeline::default();
         let cut = CutAtEnd(lifeline.clone());
@@ -303,7 +304,7 @@ impl Bash {
                 found.changes.retain(|it| !is_proposed(it, &proposals));
                 // It was in the folder while the command ran.
                 proposals.extend(self.left_by_jobs(ready.plan.access, &ready.workspace, &context));
-                let told = lock(&capture).told();
+                let told = lock(&capture).text_for_model();
                 let denied = self.denied(&order, &ended, &told.text);
                 let in_part = submodule_note(&ready.plan.command, &told.text, &put_back);
                 let not_searched = ready.search_path.note(ended.code);
@@ -573,7 +574,7 @@ fn next_folder(
         let is_other = folder.starts_with(workspace) && folder != was;
         is_other && !holds_secret(folder, &context.redaction)
     });
-    let shown = |folder: &Path| workdir::shown(workspace, folder);
+    let shown = |folder: &Path| workdir::display_folder(workspace, folder);
     let next_folder = match &folder {
         Some(folder) => NextFolder::Other(shown(folder)),
         None if ended.folder.is_none() && script::may_move(command) => {

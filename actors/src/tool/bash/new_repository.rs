@@ -1,4 +1,4 @@
-//! A repository that a command has made: git asks nobody before it runs what its configuration names.
+//! A repository that a command has made: git asks no operator before it runs what its configuration names.
 
 use std::ffi::OsStr;
 use std::path::Path;

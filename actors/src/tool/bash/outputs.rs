@@ -47,7 +47,7 @@ impl Outputs {
         self.folder.join(format!("{conversation}.{name}"))
     }
 
-    pub(super) fn of(&self, conversation: &ConversationId, call: &str) -> NewOutput {
+    pub(super) fn new_output(&self, conversation: &ConversationId, call: &str) -> NewOutput {
         NewOutput {
             outputs: self.clone(),
             path: self.path(conversation, call),
@@ -135,7 +135,7 @@ mod tests {
             .into_iter()
             .enumerate()
         {
-            let mut file = outputs.of(conversation, call).create().unwrap();
+            let mut file = outputs.new_output(conversation, call).create().unwrap();
             file.write_all(&[b'x'; 100]).unwrap();
             let time = SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(turn as u64);
             file.set_modified(time).unwrap();

@@ -15,7 +15,7 @@ pub(super) enum Ending {
     TimedOut(Duration),
 }
 
-/// The folder that the next command starts in, as it is shown.
+/// The folder that the next command starts in, for the result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum NextFolder {
     /// The same as before.

@@ -39,7 +39,7 @@ pub(super) struct ContentStamp {
 }
 
 impl FileStamp {
-    pub(super) fn of(found: &Metadata) -> Self {
+    pub(super) fn from_metadata(found: &Metadata) -> Self {
         Self {
             content: ContentStamp {
                 size: found.len(),

@@ -45,8 +45,8 @@ pub(super) fn find(
     Ok((workspace, folder))
 }
 
-/// A folder as it is shown: below the folder of the conversation by its name there.
-pub(super) fn shown(workspace: &Path, folder: &Path) -> String {
+/// A folder for results: below the folder of the conversation by its name there.
+pub(super) fn display_folder(workspace: &Path, folder: &Path) -> String {
     match folder.strip_prefix(workspace) {
         Ok(below) if below.as_os_str().is_empty() => ".".to_owned(),
         Ok(below) => below.display().to_string(),
@@ -73,7 +73,7 @@ mod tests {
         let at = |asked: Option<&str>, last: Option<&str>| {
             let last = last.map(|last| workspace.join(last));
             let found = find(&workspace, asked, last.as_deref(), &closed);
-            found.map(|(workspace, folder)| shown(&workspace, &folder))
+            found.map(|(workspace, folder)| display_folder(&workspace, &folder))
         };
         assert_eq!(at(None, None), Ok(".".to_owned()));
         assert_eq!(at(None, Some("src")), Ok("src".to_owned()));

@@ -1,12 +1,12 @@
-//! A change without asking anybody.
+//! A change without an approval.
 
 use crate::reply::Object;
 use crate::tool::{EffectError, Tool, ToolContext, ToolFuture};
 
-/// How often a change is planned anew whose file changes meanwhile.
+/// How often a change is planned again whose file changes meanwhile.
 const MAX_PLANS: usize = 3;
 
-/// Plans a change and makes it, without asking anybody: for programs that let a tool do what it wants.
+/// Plans a change and makes it, without an approval: for programs that let a tool do what it wants.
 pub(in crate::tool) fn carry_out_at_once<T: Tool>(
     tool: &T,
     input: Object,

@@ -31,10 +31,10 @@ impl BeforeStore {
     /// Those in the folder `before` of a state folder. Nothing is done there before the first one.
     #[must_use]
     pub fn at(home: &Path, clock: Clock) -> Self {
-        Self::of(home, MAX_BYTES, clock)
+        Self::bounded(home, MAX_BYTES, clock)
     }
 
-    fn of(home: &Path, max: u64, clock: Clock) -> Self {
+    fn bounded(home: &Path, max: u64, clock: Clock) -> Self {
         Self(Arc::new(Kept {
             folder: home.join("before"),
             max,
@@ -162,7 +162,7 @@ mod tests {
     #[test]
     fn f17_contents_are_kept_by_their_hash_and_the_oldest_go_first() {
         let home = tempfile::tempdir().unwrap();
-        let store = BeforeStore::of(home.path(), 1000, Clock::system());
+        let store = BeforeStore::bounded(home.path(), 1000, Clock::system());
         let hashes: Vec<String> = (0..9_u8)
             .map(|number| {
                 let content = [number; 100];
@@ -179,7 +179,7 @@ mod tests {
         // Put again, it is the newest.
         store.put(&hashes[0], &[0; 100]).unwrap();
         // As after a start.
-        let store = BeforeStore::of(home.path(), 1000, Clock::system());
+        let store = BeforeStore::bounded(home.path(), 1000, Clock::system());
         let large = [7; 250];
         store.put(&sha256(&large), &large).unwrap();
         let there: Vec<bool> = hashes
@@ -208,7 +208,7 @@ mod tests {
         let count = std::env::var("HARNESS_CONTENTS").map_or(24, |count| count.parse().unwrap());
         let home = tempfile::tempdir().unwrap();
         let max = MAX_BYTES.min(count / 2 * 1024 * 1024);
-        let store = BeforeStore::of(home.path(), max, Clock::system());
+        let store = BeforeStore::bounded(home.path(), max, Clock::system());
         let mut content = vec![b'x'; 1024 * 1024];
         let mut last = String::new();
         for number in 0..count {

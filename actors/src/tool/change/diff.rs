@@ -12,7 +12,7 @@ use crate::secret::Redaction;
 const MAX_DIFF: usize = 64 * 1024;
 /// The end of a line that is not shown to its end.
 const CUT: &str = "…\n";
-/// How many lines stand around a change.
+/// Number of lines around a change.
 const CONTEXT: usize = 3;
 /// How long the shortest diff is looked for; then one is taken that is longer.
 const PATIENCE: Duration = Duration::from_millis(200);
@@ -22,7 +22,7 @@ const PATIENCE: Duration = Duration::from_millis(200);
 pub(in crate::tool) struct Diff {
     /// How many lines are new.
     pub(in crate::tool) added: u64,
-    /// How many lines are gone.
+    /// Number of removed lines.
     pub(in crate::tool) removed: u64,
     /// As a unified diff without file names and secrets, as much as is shown.
     pub(in crate::tool) text: String,

@@ -1,4 +1,4 @@
-//! Where a text stands in a file, byte for byte, or but for what nobody sees.
+//! The places of a text in a file, byte for byte, or but for invisible differences.
 //!
 //! Invariant: a file is never decoded and encoded again. What is found is a range of its bytes.
 
@@ -16,7 +16,7 @@ pub(in crate::tool) enum Level {
 }
 
 impl Level {
-    /// Whether a match counts only where it stands alone.
+    /// True if a match counts only where it is the only one.
     pub(in crate::tool) fn is_loose(self) -> bool {
         self == Self::LookAlikes
     }
@@ -34,7 +34,7 @@ impl Level {
     }
 }
 
-/// The places where a text stands, in their order; they do not overlap.
+/// The places of a text, in their order; they do not overlap.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::tool) struct Matches {
     pub(in crate::tool) level: Level,
@@ -43,7 +43,7 @@ pub(in crate::tool) struct Matches {
 }
 
 /// Finds a text, which is not empty: at the first level that has it anywhere. At the last one it
-/// counts only if it stands in one place.
+/// counts only if it has one place.
 pub(in crate::tool) fn find(file: &[u8], text: &str) -> Option<Matches> {
     let cr_ends = has_only_cr(file);
     for level in [Level::Exact, Level::LineEnds, Level::LookAlikes] {
@@ -61,7 +61,7 @@ pub(in crate::tool) fn find(file: &[u8], text: &str) -> Option<Matches> {
     None
 }
 
-/// Bytes as a level compares them, each with the bytes that it stands for.
+/// Bytes as a level compares them, each with the bytes that it replaces.
 struct Folded<'f> {
     bytes: Vec<u8>,
     /// Where each begins and ends in the file; none if they are the file's own.
@@ -95,7 +95,7 @@ fn is_inside_line_end(bytes: &[u8], at: usize) -> bool {
     at > 0 && bytes[at - 1..].starts_with(b"\r\n")
 }
 
-/// Where bytes stand in others, without overlap. Empty ones stand nowhere. Takes time in proportion to both.
+/// The places of bytes in others, without overlap. Empty ones have none. Takes time in proportion to both.
 ///
 /// Source: Knuth, Morris and Pratt, "Fast Pattern Matching in Strings", 1977.
 fn positions(bytes: &[u8], text: &[u8]) -> Vec<Range<usize>> {

@@ -1,13 +1,13 @@
-//! Where a text nearly stands in a file, and what differs there: the help for a text that was not
+//! The places in a file that are nearly a text, and what differs there: the help for a text that was not
 //! found.
 
 use std::collections::HashMap;
 
-/// How many places are told.
+/// Maximum number of places in a result.
 const MAX_PLACES: usize = 3;
 /// How many pairs of lines are looked at: what repeats itself has no end of them.
 const MAX_PAIRS: usize = 1_000_000;
-/// How many characters of a line are told.
+/// Maximum number of characters of a line in a result.
 const MAX_LINE: usize = 200;
 
 /// The places that are most like the text, the best first: each with the number of its first line and
@@ -24,7 +24,7 @@ pub(in crate::tool) fn nearest(file: &[u8], text: &str) -> Vec<String> {
     places.sort_by(|(line, votes), (other, others)| others.cmp(votes).then(line.cmp(other)));
     let places = places.into_iter().take(MAX_PLACES);
     places
-        .map(|(start, _)| told(&lines, start, &wanted))
+        .map(|(start, _)| excerpt(&lines, start, &wanted))
         .collect()
 }
 
@@ -74,7 +74,7 @@ fn by_beginning(lines: &[&str], wanted: &[&str]) -> Vec<(usize, usize)> {
 }
 
 /// A place in words.
-fn told(lines: &[&str], start: usize, wanted: &[&str]) -> String {
+fn excerpt(lines: &[&str], start: usize, wanted: &[&str]) -> String {
     for (offset, wanted) in wanted.iter().enumerate() {
         let number = start + offset;
         let found = lines.get(number).copied();

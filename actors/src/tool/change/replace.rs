@@ -1,4 +1,4 @@
-//! Putting a content in the place of a file: all of it or nothing, and only if the file is as it was
+//! Putting a content in the place of a file: all of it or nothing, and only if the file is what it was
 //! when the change was planned.
 
 use std::ffi::OsStr;
@@ -26,7 +26,7 @@ use crate::tool::{EffectError, ToolError, path, procfs};
 /// The largest file that is changed, and the largest that a change makes, in bytes.
 const MAX_FILE: u64 = 8 * 1024 * 1024;
 
-/// A file as it was read.
+/// A file that was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::tool) struct Known {
     /// Without links.
@@ -140,7 +140,7 @@ pub(in crate::tool) fn read_bytes(place: &Path, most: u64) -> Option<Vec<u8>> {
     (bytes.len() as u64 <= most).then_some(bytes)
 }
 
-/// Whether a change that was begun has been made, as far as the file tells. What it left beside the file is
+/// True if a change that was begun has been made, by the look of the file. What it left beside the file is
 /// removed. Blocks.
 pub(in crate::tool) fn has_happened(change: &FileChange) -> Option<bool> {
     let place = Path::new(&change.path);
@@ -285,7 +285,7 @@ fn exchange(
     Ok(None)
 }
 
-/// Removes a file, if it is as it was read.
+/// Removes a file, if it is unchanged since it was read.
 ///
 /// # Errors
 /// [`EffectError::Changed`] if there is something else by now. It stays then.
@@ -374,7 +374,7 @@ fn fill(
 }
 
 /// The mode that new files lack. The process has one, and no way to look at it that changes nothing;
-/// on Linux it is told by the kernel.
+/// on Linux the kernel names it.
 pub(in crate::tool) fn umask() -> u32 {
     let told = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = told.lines().find_map(|line| line.strip_prefix("Umask:"));

@@ -290,7 +290,7 @@ impl Undo {
         }
         let mut pairs = changes.windows(2);
         if !is_back && pairs.any(|pair| state_before(pair[1]) != state_after(pair[0])) {
-            return Err("somebody else changed it in between".to_owned());
+            return Err("another program changed it in between".to_owned());
         }
         let Some((kind, hash)) = before else {
             return Ok(None);
@@ -673,7 +673,7 @@ mod tests {
         let expected = [
             ("a", Restored, None),
             ("b", Conflict, Some("it was changed since")),
-            ("c", Conflict, Some("somebody else changed it in between")),
+            ("c", Conflict, Some("another program changed it in between")),
             ("d", Conflict, Some("the path leads elsewhere now")),
             ("new", Removed, None),
         ];

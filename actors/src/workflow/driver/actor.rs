@@ -152,7 +152,7 @@ impl WorkflowActor {
             lookers: Vec::new(),
             resters: Vec::new(),
             stop: StopHandle::default(),
-            showing: Showing::of(conversation),
+            showing: Showing::for_conversation(conversation),
             since: Instant::now(),
             conversing: None,
             is_sending: false,

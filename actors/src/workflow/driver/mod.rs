@@ -27,4 +27,4 @@ pub use parts::{Directory, WorkflowParts};
 pub(super) use resting::Rest;
 pub use room::Room;
 pub(super) use site::Site;
-pub(super) use site_checks::{end_of, said};
+pub(super) use site_checks::{end_of, end_text};

@@ -24,7 +24,8 @@ impl WorkflowActor {
         ctx: &mut Context<Self>,
     ) -> LiveOutput {
         let actor = ctx.address().recipient();
-        self.showing.open(at, step, |id| LiveOutput::of(id, actor))
+        self.showing
+            .open(at, step, |id| LiveOutput::for_call(id, actor))
     }
 
     /// Shows the rest of a step's output: the step has ended, and its record follows.

@@ -25,7 +25,7 @@ struct OpenOutput {
 
 impl Showing {
     /// Nothing is shown yet of that workflow.
-    pub(super) fn of(conversation: ConversationId) -> Self {
+    pub(super) fn for_conversation(conversation: ConversationId) -> Self {
         let id = CallId {
             conversation,
             number: 0,

@@ -34,7 +34,7 @@ impl Site {
                     reason: PauseReason::Health,
                     detail: format!(
                         "what makes the worktree ready failed ({}): {}",
-                        said(&end),
+                        end_text(&end),
                         run.output.tail.trim_end()
                     ),
                 });
@@ -274,7 +274,7 @@ pub(in crate::workflow) fn end_of(run: &CheckRun) -> CommandEnd {
 }
 
 /// The end of a command, in words.
-pub(in crate::workflow) fn said(end: &CommandEnd) -> String {
+pub(in crate::workflow) fn end_text(end: &CommandEnd) -> String {
     match end {
         CommandEnd::Exited(code) => format!("exit {code}"),
         CommandEnd::Signalled(signal) => format!("signal {signal}"),

@@ -158,7 +158,7 @@ impl Site {
         described: &Described<'_>,
     ) -> Result<Vec<String>, Refusal> {
         let Opened { git, tree, .. } = opened;
-        let guard = Guard::of(manifest);
+        let guard = Guard::for_manifest(manifest);
         let found = git.protected(tree, &base.commit, &guard);
         let found = found.map_err(|error| refusal(&error))?;
         let files = &self.parts().files;

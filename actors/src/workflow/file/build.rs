@@ -131,7 +131,7 @@ fn feature(spot: &Spot<'_>, before: &[Feature], checks: &mut Checks<'_>) -> Feat
         description: spot.text("description").unwrap_or_default(),
         steps: spot.texts("steps"),
         required: spot.flag("required"),
-        priority: spot.whole("priority").map_or(0, narrow),
+        priority: spot.integer("priority").map_or(0, narrow),
         after: spot.texts("after"),
         checks: own,
         id,
@@ -194,7 +194,7 @@ fn check_strict(file: &Spot<'_>, problems: &mut Vec<FileProblem>) {
 }
 
 fn policy(spot: &Spot<'_>) -> Policy {
-    let count = |key: &str| spot.whole(key).map_or(0, narrow);
+    let count = |key: &str| spot.integer(key).map_or(0, narrow);
     let fail_fast = spot.section("fail_fast");
     Policy {
         max_turns_per_run: count("max_turns_per_run"),
@@ -205,7 +205,7 @@ fn policy(spot: &Spot<'_>) -> Policy {
             chat: fail_fast.flag("chat"),
             validation: fail_fast.flag("validation"),
         },
-        max_iterations: spot.whole("max_iterations").map(narrow),
+        max_iterations: spot.integer("max_iterations").map(narrow),
         regression: match spot.text("regression").as_deref() {
             Some("global") => Regression::Global,
             Some("none") => Regression::None,
@@ -220,7 +220,7 @@ fn budget(spot: &Spot<'_>) -> Budget {
         duration::seconds(&said)
     };
     Budget {
-        tokens: spot.whole("tokens").map(narrow),
+        tokens: spot.integer("tokens").map(narrow),
         cost_usd: spot.number("cost_usd"),
         active_s: time("active"),
         attempt_s: time("attempt").unwrap_or_default(),

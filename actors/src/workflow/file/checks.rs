@@ -67,7 +67,7 @@ impl<'p> Checks<'p> {
             let at = spot.get("id").unwrap_or_else(|| spot.clone());
             self.taken.take(&id, &at, self.problems);
         }
-        let exit = match spot.whole("exit") {
+        let exit = match spot.integer("exit") {
             Some(code) => Exit::Code(i32::try_from(code).unwrap_or_default()),
             None if spot.text("exit").as_deref() == Some(ANY) => Exit::Any,
             None => Exit::Code(0),
@@ -85,7 +85,7 @@ impl<'p> Checks<'p> {
             },
             red: spot.flag("red") && !is_manual,
             flaky: spot
-                .whole("flaky")
+                .integer("flaky")
                 .and_then(|n| u32::try_from(n).ok())
                 .unwrap_or_default(),
             hidden: spot.flag("hidden"),
@@ -111,7 +111,7 @@ impl<'p> Checks<'p> {
         let env: BTreeMap<String, String> = variables.collect();
         let cwd = spot.get("cwd");
         if let Some(cwd) = &cwd {
-            self.told(cwd, paths::check);
+            self.require(cwd, paths::check);
         }
         let time_limit = spot
             .text("time_limit")
@@ -127,7 +127,7 @@ impl<'p> Checks<'p> {
 
     fn program(&mut self, spot: &Spot<'_>) -> Program {
         for word in spot.items("cmd").into_iter().chain(spot.get("shell")) {
-            self.told(&word, |word| {
+            self.require(&word, |word| {
                 let message = "no command has the character U+0000; take it out";
                 if word.contains('\0') {
                     Err(message.to_owned())
@@ -227,7 +227,7 @@ impl<'p> Checks<'p> {
         }
     }
 
-    fn told(&mut self, spot: &Spot<'_>, check: impl Fn(&str) -> Result<(), String>) {
+    fn require(&mut self, spot: &Spot<'_>, check: impl Fn(&str) -> Result<(), String>) {
         let told = spot.as_text().map(check);
         if let Some(Err(message)) = told {
             self.problems.push(spot.problem(message));

@@ -13,11 +13,11 @@ use super::problem::FileProblem;
 /// The place where it is not JSON.
 pub(super) fn node(text: &str) -> Result<Node, Vec<FileProblem>> {
     serde_json::from_str::<Value>(text)
-        .map(of)
+        .map(node_without_line)
         .map_err(|error| vec![FileProblem::of_text(Some(error.line()), error.to_string())])
 }
 
-fn of(value: Value) -> Node {
+fn node_without_line(value: Value) -> Node {
     Node { line: None, value }
 }
 
@@ -63,7 +63,7 @@ impl<'de> Visitor<'de> for Anything {
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
         let mut list = Vec::new();
         while let Some(item) = items.next_element()? {
-            list.push(of(item));
+            list.push(node_without_line(item));
         }
         Ok(Value::List(list))
     }
@@ -75,7 +75,7 @@ impl<'de> Visitor<'de> for Anything {
             if !names.insert(name.clone()) {
                 return Err(A::Error::custom(format!("duplicate key {name:?}")));
             }
-            let node = of(value);
+            let node = node_without_line(value);
             entries.push(Entry { name, node });
         }
         Ok(Value::Table(entries))

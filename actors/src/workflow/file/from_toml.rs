@@ -11,7 +11,7 @@ use super::problem::FileProblem;
 /// # Errors
 /// The places where it is not TOML, one a line.
 pub(super) fn node(text: &str) -> Result<Node, Vec<FileProblem>> {
-    let lines = Lines::of(text);
+    let lines = Lines::from_text(text);
     let (table, errors) = DeTable::parse_recoverable(text);
     if errors.is_empty() {
         return Ok(Node {
@@ -34,7 +34,7 @@ pub(super) fn node(text: &str) -> Result<Node, Vec<FileProblem>> {
 struct Lines(Vec<usize>);
 
 impl Lines {
-    fn of(text: &str) -> Self {
+    fn from_text(text: &str) -> Self {
         let behind = text.match_indices('\n').map(|(at, _)| at + 1);
         Self(std::iter::once(0).chain(behind).collect())
     }
@@ -63,7 +63,7 @@ impl Lines {
     fn value(&self, value: &DeValue<'_>) -> Value {
         match value {
             DeValue::String(text) => Value::Text(text.clone().into_owned()),
-            DeValue::Integer(number) => Value::Whole(whole(number)),
+            DeValue::Integer(number) => Value::Whole(integer(number)),
             DeValue::Float(number) => Value::Number(number.as_str().parse().unwrap_or(f64::NAN)),
             DeValue::Boolean(flag) => Value::Flag(*flag),
             DeValue::Datetime(_) => Value::Date,
@@ -80,6 +80,6 @@ impl Lines {
 }
 
 /// The number; what is too large for any key is the largest.
-fn whole(number: &DeInteger<'_>) -> i128 {
+fn integer(number: &DeInteger<'_>) -> i128 {
     i128::from_str_radix(number.as_str(), number.radix()).unwrap_or(i128::MAX)
 }

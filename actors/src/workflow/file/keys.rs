@@ -204,7 +204,7 @@ const ACCEPTS: &[Key] = &[
     key("manual", Yes, Nothing, "A person judges it."),
     key("keep", Text, Nothing,
         "A regular expression with one group, the names of passing tests: each name that it found on the last accepted tree it has to find again."),
-    key("hidden", Flag, Without::Flag(false), "Whether the model is told nothing of it."),
+    key("hidden", Flag, Without::Flag(false), "Whether it is hidden from the model."),
     key("files", TextMap, Nothing,
         "The files of a hidden check with their texts, by their paths: laid over the tree for it alone."),
 ];
@@ -212,10 +212,10 @@ const ACCEPTS: &[Key] = &[
 #[rustfmt::skip]
 const OF_HEALTH: &[Key] = &[
     key("id", Id, Needed, "Its name, unique among the checks."),
-    key("manual", Refused("a health check is a command; give cmd or shell"), Nothing, "Nobody may give it."),
-    key("keep", Refused("a health check has no accepted tree to compare with; leave it out"), Nothing, "Nobody may give it."),
-    key("red", Refused("a health check has to pass on the base; leave it out"), Nothing, "Nobody may give it."),
-    key("when", Refused("a health check runs before work; leave it out"), Nothing, "Nobody may give it."),
+    key("manual", Refused("a health check is a command; give cmd or shell"), Nothing, "It cannot be given."),
+    key("keep", Refused("a health check has no accepted tree to compare with; leave it out"), Nothing, "It cannot be given."),
+    key("red", Refused("a health check has to pass on the base; leave it out"), Nothing, "It cannot be given."),
+    key("when", Refused("a health check runs before work; leave it out"), Nothing, "It cannot be given."),
 ];
 
 #[rustfmt::skip]
@@ -223,7 +223,7 @@ const OF_ALL: &[Key] = &[
     key("id", Id, Needed, "Its name, unique among the checks."),
     key("when", one_of(&["always", "final"]), Without::Text("always"),
         "Whether it runs for every candidate or only at the end."),
-    key("red", Refused("a check of every candidate need not fail first; leave it out"), Nothing, "Nobody may give it."),
+    key("red", Refused("a check of every candidate need not fail first; leave it out"), Nothing, "It cannot be given."),
 ];
 
 #[rustfmt::skip]
@@ -294,7 +294,7 @@ static FEATURE: Section = only(&[&[
     key("holds", Flag, Without::Flag(false),
         "Whether it passes at once if its checks pass before the work; they need not fail first then."),
     key("check", Many(&OWN), Nothing, "The checks that accept it. Without any, a person does."),
-    key("passes", Refused("only the service says what passes; leave it out"), Nothing, "Nobody may give it."),
+    key("passes", Refused("only the service says what passes; leave it out"), Nothing, "It cannot be given."),
 ]], "A unit of work with the checks that accept it.");
 
 #[rustfmt::skip]

@@ -232,7 +232,7 @@ fn default(without: Without) -> Option<Value> {
     let text = |text: &str| Value::Text(text.to_owned());
     match without {
         Without::Needed | Without::Nothing => None,
-        Without::Text(said) => Some(text(said)),
+        Without::Text(type_name) => Some(text(type_name)),
         Without::Flag(flag) => Some(Value::Flag(flag)),
         Without::Whole(number) => Some(Value::Whole(number.into())),
         Without::Texts(texts) => {
@@ -249,13 +249,13 @@ fn default(without: Without) -> Option<Value> {
 fn single(value: &Value, kind: &Kind) -> Told<()> {
     match kind {
         Kind::Text => text(value),
-        Kind::Id => text(value).and_then(|()| names::check(said(value))),
+        Kind::Id => text(value).and_then(|()| names::check(type_name(value))),
         Kind::Flag => is(matches!(value, Value::Flag(_)), value, "true or false"),
         Kind::Yes if *value == Value::Flag(false) => {
             Err("false says nothing; leave it out".to_owned())
         }
         Kind::Yes => is(*value == Value::Flag(true), value, "true"),
-        Kind::Whole { min, max, or } => whole(value, *min, *max, *or),
+        Kind::Whole { min, max, or } => check_integer(value, *min, *max, *or),
         Kind::Money => money(value),
         Kind::Time { max, or } => time(value, *max, *or),
         Kind::OneOf { words, hint } => one_of(value, words, hint),
@@ -271,7 +271,7 @@ fn is(it_is: bool, value: &Value, wanted: &str) -> Told<()> {
 }
 
 /// The text that a value is; the empty one if it is none.
-fn said(value: &Value) -> &str {
+fn type_name(value: &Value) -> &str {
     let Value::Text(text) = value else {
         return "";
     };
@@ -284,14 +284,14 @@ fn any_text(value: &Value) -> Told<()> {
 
 fn text(value: &Value) -> Told<()> {
     any_text(value)?;
-    if said(value).trim().is_empty() {
+    if type_name(value).trim().is_empty() {
         return Err("is blank; write something".to_owned());
     }
     Ok(())
 }
 
-fn whole(value: &Value, min: i64, max: i64, or: Option<&str>) -> Told<()> {
-    if or.is_some_and(|word| said(value) == word) {
+fn check_integer(value: &Value, min: i64, max: i64, or: Option<&str>) -> Told<()> {
+    if or.is_some_and(|word| type_name(value) == word) {
         return Ok(());
     }
     let or = or.map_or_else(String::new, |word| format!(" or {word:?}"));
@@ -331,12 +331,12 @@ fn money(value: &Value) -> Told<()> {
 }
 
 fn time(value: &Value, max: Option<u64>, or: Option<&str>) -> Told<()> {
-    if or.is_some_and(|word| said(value) == word) {
+    if or.is_some_and(|word| type_name(value) == word) {
         return Ok(());
     }
     let or = or.map_or_else(String::new, |word| format!(", or {word:?}"));
     any_text(value).map_err(|message| format!("{message}; write it like \"5m\"{or}"))?;
-    let said = said(value);
+    let said = type_name(value);
     let Some(seconds) = duration::seconds(said) else {
         return Err(format!(
             "{said:?} is no time; write it like \"30s\", \"5m\" or \"1h30m\"{or}"
@@ -356,7 +356,7 @@ fn time(value: &Value, max: Option<u64>, or: Option<&str>) -> Told<()> {
 
 fn one_of(value: &Value, words: &[&str], hint: &str) -> Told<()> {
     any_text(value)?;
-    let said = said(value);
+    let said = type_name(value);
     if words.contains(&said) {
         return Ok(());
     }

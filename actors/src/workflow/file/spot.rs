@@ -121,7 +121,7 @@ impl<'n> Spot<'n> {
     }
 
     /// The whole number of a key.
-    pub(super) fn whole(&self, key: &str) -> Option<i128> {
+    pub(super) fn integer(&self, key: &str) -> Option<i128> {
         self.get(key)?.as_whole()
     }
 
@@ -132,7 +132,7 @@ impl<'n> Spot<'n> {
             return Some(number);
         }
         #[expect(clippy::cast_precision_loss, reason = "no cost has that many digits")]
-        self.whole(key).map(|number| number as f64)
+        self.integer(key).map(|number| number as f64)
     }
 
     /// The place of the value in the file.

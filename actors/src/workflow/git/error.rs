@@ -30,7 +30,7 @@ pub enum GitError {
     },
     /// Another program moved the branch.
     #[display(
-        "the branch {branch} is at {found} and was expected at {expected}; somebody moved it"
+        "the branch {branch} is at {found} and was expected at {expected}; another program moved it"
     )]
     Moved {
         /// The branch.

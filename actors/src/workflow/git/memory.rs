@@ -117,7 +117,7 @@ impl State {
         Some(Tip { commit, tree })
     }
 
-    fn of(&self, commit: &str) -> Result<Files, GitError> {
+    fn files_at(&self, commit: &str) -> Result<Files, GitError> {
         let tip = self.tip(commit);
         let files = tip.and_then(|tip| self.trees.get(&tip.tree).cloned());
         files.ok_or_else(|| GitError::Missing {
@@ -137,7 +137,7 @@ impl State {
 
     /// Puts a commit's files into a tree, but for its copies.
     fn put(&mut self, tree: &Worktree, commit: &str) -> Result<(), GitError> {
-        let mut files = self.of(commit)?;
+        let mut files = self.files_at(commit)?;
         let own = self
             .worktrees
             .get(Path::new(OWN))
@@ -257,7 +257,7 @@ impl WorkflowGit for MemoryGit {
         let branch = tree.branch.as_deref().ok_or(GitError::Detached)?;
         let paths = differing(
             &state.now(tree)?,
-            &state.of(&format!("refs/heads/{branch}"))?,
+            &state.files_at(&format!("refs/heads/{branch}"))?,
         );
         if paths.is_empty() {
             return Ok(());
@@ -314,7 +314,7 @@ impl WorkflowGit for MemoryGit {
     fn protect(&self, tree: &Worktree, base: &str, guard: &Guard) -> Result<Vec<String>, GitError> {
         let paths = self.protected(tree, base, guard)?;
         let mut state = self.lock();
-        let was = state.of(base)?;
+        let was = state.files_at(base)?;
         let files = state.worktrees.entry(tree.root.clone()).or_default();
         for path in &paths {
             match was.get(path) {
@@ -332,7 +332,7 @@ impl WorkflowGit for MemoryGit {
         guard: &Guard,
     ) -> Result<Vec<String>, GitError> {
         let state = self.lock();
-        let was = state.of(base)?;
+        let was = state.files_at(base)?;
         let mut paths = differing(&state.now(tree)?, &was);
         paths.retain(|path| guard.covers(path) || guard.scripts().contains(path));
         Ok(paths)
@@ -344,7 +344,7 @@ impl WorkflowGit for MemoryGit {
         if !keys.is_empty() {
             return Err(GitError::ConfigChanged { keys });
         }
-        let (was, now) = (state.of(order.base)?, state.now(tree)?);
+        let (was, now) = (state.files_at(order.base)?, state.now(tree)?);
         let paths = differing(&was, &now);
         let hash = state.add_tree(&now);
         let message = format!("{} {:?} {}", order.message, order.trailers, order.seconds);

@@ -294,7 +294,7 @@ impl Call<'_> {
         match done.ended.code {
             Some(_) if !is_whole => Err(failed(&"it wrote more than is read")),
             Some(code) if code == 0 || self.answers.contains(&code) => Ok(Answer { code, output }),
-            Some(code) => Err(failed(&self.said(code))),
+            Some(code) => Err(failed(&self.failure_text(code))),
             None => Err(failed(&"it was ended before its end")),
         }
     }
@@ -323,7 +323,7 @@ impl Call<'_> {
     }
 
     /// Its message about the failure.
-    fn said(&self, code: i32) -> String {
+    fn failure_text(&self, code: i32) -> String {
         let said = fs::read(self.session.file("errors")).unwrap_or_default();
         let said = String::from_utf8_lossy(&said);
         let said = said.trim();

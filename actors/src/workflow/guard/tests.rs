@@ -8,7 +8,7 @@ fn guard(more: &str, command: &str) -> Guard {
         "[workflow]\nobjective = \"x\"\n{more}\n[[feature]]\nid = \"a\"\ndescription = \"a\"\n\
          [[feature.check]]\n{command}\n"
     );
-    Guard::of(&read(text.as_bytes(), Format::Toml, FeatureList::Needed).unwrap())
+    Guard::for_manifest(&read(text.as_bytes(), Format::Toml, FeatureList::Needed).unwrap())
 }
 
 fn scripts(command: &str) -> Vec<String> {

@@ -8,7 +8,7 @@ use crate::workflow::manifest::Command;
 pub(super) type Runs<'a> = &'a dyn Fn(&Command) -> CheckRun;
 
 /// The end of a command, in words.
-pub(super) fn said(run: &CheckRun) -> String {
+pub(super) fn run_text(run: &CheckRun) -> String {
     if run.timed_out {
         return "its time was over".to_owned();
     }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::Path;
 
-use super::command::{Runs, said};
+use super::command::{Runs, run_text};
 use crate::workflow::check_run::CheckRun;
 use crate::workflow::manifest::{Command, Manifest};
 
@@ -93,7 +93,7 @@ impl HealthChecker for CommandHealthChecker {
             let run = health.run(command);
             if run.exit != Some(0) {
                 let tail = run.output.tail.trim_end();
-                return Err(format!("{}: {}\n{tail}", command.program, said(&run)));
+                return Err(format!("{}: {}\n{tail}", command.program, run_text(&run)));
             }
         }
         Ok(())

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::Path;
 
-use super::command::{Runs, said};
+use super::command::{Runs, run_text};
 use crate::workflow::check_run::CheckRun;
 use crate::workflow::facts::Head;
 use crate::workflow::manifest::{Command, Feature};
@@ -152,7 +152,7 @@ impl OutcomeValidator for CommandValidator {
         let run = outcome.run(&command);
         let verdict = match run.exit {
             Some(0) => Verdict::accepted(),
-            Some(_) | None => Verdict::rejected(format!("{}: {}", command.program, said(&run))),
+            Some(_) | None => Verdict::rejected(format!("{}: {}", command.program, run_text(&run))),
         };
         verdict.with_evidence(run.output.text)
     }

@@ -138,7 +138,7 @@ struct Tries {
 impl Results {
     /// The result that counts.
     #[must_use]
-    pub fn of(&self, check: &str, tree: &str) -> Option<&CheckEnded> {
+    pub fn result(&self, check: &str, tree: &str) -> Option<&CheckEnded> {
         let is_it = |ended: &&CheckEnded| ended.check == check && ended.tree == tree;
         self.counted.iter().find(is_it)
     }
@@ -158,7 +158,7 @@ impl Results {
 
     /// Adds a result. One that comes after the one that counts is not taken.
     pub(super) fn add(&mut self, ended: &CheckEnded) -> bool {
-        if self.of(&ended.check, &ended.tree).is_some() {
+        if self.result(&ended.check, &ended.tree).is_some() {
             return false;
         }
         if ended.counts {

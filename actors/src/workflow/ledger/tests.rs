@@ -68,7 +68,7 @@ fn a_second_result_of_a_check_is_ignored_and_listed() {
     ledger.apply(&check(2, CheckVerdict::Failed));
     let results = &ledger.iteration().unwrap().attempt.results;
     assert_eq!(
-        results.of("a.1", "u").unwrap().verdict,
+        results.result("a.1", "u").unwrap().verdict,
         CheckVerdict::Passed
     );
     assert_eq!(results.counted().len(), 1);

@@ -123,7 +123,7 @@ impl WorkflowMachine {
             return;
         }
         let checks = self.verified(manifest, open.purpose);
-        let has_none = |check: &&&Check| open.results.of(&check.id, &open.head.tree).is_none();
+        let has_none = |check: &&&Check| open.results.result(&check.id, &open.head.tree).is_none();
         if let Some(check) = checks.iter().find(has_none) {
             let at = Place {
                 n: 0,
@@ -245,7 +245,7 @@ fn counted(judgement: &Judgement, flaky: u32, passes: Option<u32>) -> (CheckVerd
 /// The features that are to hold and whose checks all pass before the work.
 fn holding(manifest: &Manifest, open: &OpenVerification) -> Vec<String> {
     let passes = |check: &Check| {
-        let ended = open.results.of(&check.id, &open.head.tree);
+        let ended = open.results.result(&check.id, &open.head.tree);
         ended.is_some_and(|ended| ended.verdict.is_good())
     };
     let decided = |feature: &&Feature| {
@@ -258,7 +258,7 @@ fn holding(manifest: &Manifest, open: &OpenVerification) -> Vec<String> {
 
 /// The problem of a check before work begins.
 fn baseline_problem(check: &Check, is_global: bool, open: &OpenVerification) -> Option<Rejection> {
-    let ended = open.results.of(&check.id, &open.head.tree)?;
+    let ended = open.results.result(&check.id, &open.head.tree)?;
     let detail = wrong_on_base(check, is_global, ended.verdict, &ended.why)?;
     Some(Rejection {
         reason: RejectReason::CheckFailed,
@@ -269,7 +269,7 @@ fn baseline_problem(check: &Check, is_global: bool, open: &OpenVerification) -> 
 
 /// The problem of a check of the head.
 fn head_problem(check: &Check, results: &Results, tree: &str) -> Option<Rejection> {
-    let ended = results.of(&check.id, tree)?;
+    let ended = results.result(&check.id, tree)?;
     let lost: Vec<&str> = ended.lost.iter().map(String::as_str).collect();
     let (reason, detail) = match ended.end {
         _ if !lost.is_empty() => (

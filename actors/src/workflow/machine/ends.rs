@@ -124,7 +124,7 @@ impl WorkflowMachine {
                 RunStatus::Completed => StepOutcome::Done,
                 RunStatus::Failed => StepOutcome::Failed,
                 RunStatus::Cancelled => {
-                    let detail = "somebody cancelled the run in its conversation".to_owned();
+                    let detail = "a client cancelled the run in its conversation".to_owned();
                     self.wish_now(PauseReason::Operator, detail);
                     StepOutcome::Interrupted
                 }

@@ -6,7 +6,7 @@ use crate::workflow::facts::Grants;
 use crate::workflow::manifest::Manifest;
 
 /// The limits of a file, with what was granted besides.
-pub(super) fn of(manifest: &Manifest, granted: Grants) -> WorkflowLimits {
+pub(super) fn granted_limits(manifest: &Manifest, granted: Grants) -> WorkflowLimits {
     let budget = &manifest.budget;
     let iterations = manifest.policy.max_iterations;
     WorkflowLimits {

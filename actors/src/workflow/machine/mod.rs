@@ -246,7 +246,7 @@ impl WorkflowMachine {
     }
 
     fn limits_of(&self, manifest: &Manifest) -> WorkflowLimits {
-        limits::of(manifest, self.ledger.granted())
+        limits::granted_limits(manifest, self.ledger.granted())
     }
 
     /// The money that may still be spent, in millionths of a US dollar. `None` if there is no limit.

@@ -139,7 +139,7 @@ fn section(event: &Event) -> String {
         Event::ReplyLeftOut { .. } => "*The last reply was asked for again.*\n\n".to_owned(),
         Event::Compacted { summary, .. } => {
             let summary = summary.trim_end();
-            format!("*From here on the model was told this in place of the past:*\n\n{summary}\n\n")
+            format!("*From here on the model received this in place of the past:*\n\n{summary}\n\n")
         }
         Event::Checkpoint { summary, .. } => {
             format!(

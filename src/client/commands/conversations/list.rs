@@ -90,7 +90,7 @@ pub(crate) async fn run(
 fn lines(summaries: &[Summary], now: u64) -> Vec<String> {
     let header = ["ID", "STATE", "PROMPTS", "ACTIVE", "FOLDER", "TITLE"].map(str::to_owned);
     let rows = summaries.iter().map(|summary| {
-        let folder = summary.workspace.as_deref().map(folder::shown);
+        let folder = summary.workspace.as_deref().map(folder::display_path);
         let title = summary.error.as_ref().or(summary.title.as_ref());
         [
             visible::line(&summary.id),

@@ -14,7 +14,8 @@ use clap::{Args, Subcommand};
 use harness_actors::Clock;
 use harness_protocol::{Deleted, Summary};
 
-use crate::before_subcommand::WithoutSubcommand;
+use crate::cli::before_subcommand::WithoutSubcommand;
+use crate::cli::exit_codes::asks;
 use crate::client::api::connection::Connection;
 use crate::client::commands::common;
 use crate::client::commands::conversations::delete::Delete;
@@ -26,7 +27,6 @@ use crate::client::commands::conversations::rename::Rename;
 use crate::client::commands::conversations::show::Show;
 use crate::client::error::CommandError;
 use crate::client::output::Output;
-use crate::exit_codes::asks;
 use crate::visible;
 
 const CONVERSATIONS_HELP: &str = "\

@@ -7,7 +7,7 @@ use derive_more::{Display, Error};
 use nix::errno::Errno;
 
 use crate::client::commands::life::work::StoppedWork;
-use crate::lock;
+use crate::state_dir::lock;
 
 /// Why a service was not stopped.
 #[derive(Debug, Display, Error)]
@@ -47,7 +47,7 @@ pub(crate) enum StopError {
         /// The runs and jobs.
         work: StoppedWork,
     },
-    /// Much happened while somebody was asked, or runs were waited for.
+    /// Much happened while the user was asked, or runs were waited for.
     #[display("process {pid} is not the service any more; nothing was stopped: try again")]
     Another {
         /// The process.
@@ -61,7 +61,7 @@ pub(crate) enum StopError {
         /// The system's error.
         reason: Errno,
     },
-    /// It goes on.
+    /// It keeps running.
     #[display("process {pid} has not stopped within {waited:?}; `harness stop --force` kills it")]
     GoesOn {
         /// The process.
@@ -79,7 +79,7 @@ pub(crate) enum StopError {
     },
 }
 
-/// Why a service was not restarted. It goes on in each case.
+/// Why a service was not restarted. It keeps running in each case.
 #[derive(Debug, Display, Error)]
 pub(crate) enum RestartError {
     /// None runs.

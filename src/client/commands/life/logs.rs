@@ -10,16 +10,16 @@ use harness_actors::Clock;
 use nix::fcntl::OFlag;
 use serde_json::json;
 
+use crate::cli::exit_codes::exits;
 use crate::client::api::discovery;
 use crate::client::commands::life::log_lines::{last, since, time_of};
 use crate::client::error::CommandError;
 use crate::client::interrupts::Interrupts;
 use crate::client::output::Output;
 use crate::config::{ClientConfig, parse_duration};
-use crate::exit_codes::exits;
-use crate::lock::{self, LOG_FILE};
-use crate::log_file;
-use crate::utc::utc;
+use crate::logging::log_file;
+use crate::logging::utc::utc;
+use crate::state_dir::lock::{self, LOG_FILE};
 use crate::visible;
 use clap::Args;
 
@@ -47,7 +47,7 @@ pub(crate) struct Logs {
     pub(super) json: bool,
 }
 
-/// How many lines are shown if nobody says.
+/// How many lines are shown by default.
 const LINES: usize = 100;
 /// The most of a file that is read, in bytes; the service puts it aside long before.
 const MAX_BYTES: u64 = 32 * 1024 * 1024;

@@ -1,4 +1,4 @@
-//! The state of the service of a state folder, as far as it can be known, whatever its version and
+//! The known state of the service of a state folder, whatever its version and
 //! its health.
 
 use std::time::Duration;
@@ -9,7 +9,7 @@ use tokio::time::timeout;
 use crate::client::api::connection::Connection;
 use crate::client::api::discovery::{self, DiscoveryError};
 use crate::config::ClientConfig;
-use crate::lock;
+use crate::state_dir::lock;
 
 /// How long the service may take to say what it is.
 const PATIENCE: Duration = Duration::from_millis(3500);
@@ -24,7 +24,7 @@ pub(crate) struct Look {
     pub(crate) found: Found,
 }
 
-/// The service, as far as it shows itself.
+/// The service, by what it shows of itself.
 pub(crate) enum Found {
     /// It has proved itself and is understood.
     Answers(Box<Connection>),
@@ -39,7 +39,7 @@ pub(crate) enum Found {
 }
 
 impl Look {
-    /// Looks for the service, with as much patience as somebody has who asks for it.
+    /// Looks for the service, with the patience of a person who asks for it.
     pub(crate) async fn at(config: &ClientConfig) -> Self {
         Self::within(config, PATIENCE).await
     }
@@ -55,15 +55,15 @@ impl Look {
         // Asked behind it: a service that has just ended is not one that does not answer.
         let is_held = lock::is_held(&config.home).unwrap_or(false);
         let address = file.as_ref().map(|file| file.address.clone());
-        let found = Found::of(found.ok(), is_held, address.as_deref());
+        let found = Found::from_answer(found.ok(), is_held, address.as_deref());
         Self { file, found }
     }
 }
 
 impl Found {
-    /// Puts together what was answered, if there was an answer in time, and whether somebody uses
+    /// Puts together what was answered, if there was an answer in time, and whether a process uses
     /// the folder.
-    fn of(
+    fn from_answer(
         found: Option<Result<Connection, DiscoveryError>>,
         is_held: bool,
         address: Option<&str>,
@@ -141,7 +141,7 @@ mod tests {
     }
 
     fn decided(found: Option<Result<Connection, DiscoveryError>>, is_held: bool) -> (i32, String) {
-        let found = Found::of(found, is_held, Some("127.0.0.1:1"));
+        let found = Found::from_answer(found, is_held, Some("127.0.0.1:1"));
         let reason = found.reason().unwrap_or_default();
         (found.exit_code(), format!("{}: {reason}", found.word()))
     }

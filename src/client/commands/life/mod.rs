@@ -12,15 +12,15 @@ mod status_text;
 pub(super) mod stop;
 mod work;
 
+use crate::cli::color::ColorFlag;
 use crate::client::commands::life::look::{Found, Look};
 use crate::client::output::Output;
-use crate::color::ColorFlag;
 use crate::config::{Beside, ClientConfig, Config};
 
 /// The settings of the running service beside those of a configuration; none if no service runs.
-/// One that does not answer is told on standard error, and not waited for.
+/// One that does not answer is named on standard error, and not waited for.
 pub(crate) fn beside(config: &Config) -> Option<Beside> {
-    let client = ClientConfig::of(config);
+    let client = ClientConfig::from_config(config);
     actix::System::new().block_on(async {
         match Look::quick(&client).await.found {
             Found::Answers(connection) => {

@@ -7,6 +7,7 @@ use std::time::Duration;
 use harness_protocol::{ServiceInfo, StartOptions, UpstreamKind};
 use serde_json::json;
 
+use crate::cli::exit_codes::exits;
 use crate::client::api::discovery::VERSION;
 use crate::client::background;
 use crate::client::commands::life::error::RestartError;
@@ -17,7 +18,6 @@ use crate::client::error::CommandError;
 use crate::client::interrupts::Interrupts;
 use crate::client::output::Output;
 use crate::config::{ClientConfig, Config, start_again};
-use crate::exit_codes::exits;
 use crate::visible;
 use clap::Args;
 
@@ -74,7 +74,7 @@ pub(crate) async fn run(
         return Err(RestartError::None { home }.into());
     };
     let look = Look::at(config).await;
-    let plan = Plan::of(look.found.info(), pid)?;
+    let plan = Plan::for_service(look.found.info(), pid)?;
     let serve = plan.check(home)?;
     match &look.found {
         Found::Answers(_) | Found::Other(_) if !order.now => {
@@ -145,7 +145,7 @@ async fn until_idle(config: &ClientConfig, output: &mut Output) -> Result<(), Co
 
 impl Plan {
     /// How the service was started, in its own words, or else as the system remembers its process.
-    fn of(info: Option<&ServiceInfo>, pid: u32) -> Result<Self, RestartError> {
+    fn for_service(info: Option<&ServiceInfo>, pid: u32) -> Result<Self, RestartError> {
         let told = info.and_then(|info| {
             Some(Self {
                 start: info.start.clone()?,
@@ -266,7 +266,7 @@ mod tests {
             std::fs::write(process.join("cmdline"), other).unwrap();
             assert_eq!(Plan::of_process(temp.path(), 7), None);
         }
-        let refused = Plan::of(None, u32::MAX).unwrap_err().to_string();
+        let refused = Plan::for_service(None, u32::MAX).unwrap_err().to_string();
         assert!(
             refused.contains("`harness stop; cd FOLDER; harness`"),
             "{refused}"

@@ -7,8 +7,9 @@ use harness_protocol::{ServiceInfo, UpstreamKind};
 use crate::client::api::discovery::VERSION;
 use crate::client::commands::life::look::{Found, Look};
 use crate::difference::Difference;
-use crate::lock::LOG_FILE;
-use crate::{lock, log_file};
+use crate::logging::log_file;
+use crate::state_dir::lock;
+use crate::state_dir::lock::LOG_FILE;
 
 /// The facts to tell.
 pub(crate) struct Facts<'a> {

@@ -13,6 +13,7 @@ use nix::unistd::Pid;
 use serde_json::json;
 use tokio::time::{Instant, sleep};
 
+use crate::cli::exit_codes::exits;
 use crate::client::api::discovery;
 use crate::client::commands::life::error::StopError;
 use crate::client::commands::life::look::Look;
@@ -21,8 +22,7 @@ use crate::client::error::CommandError;
 use crate::client::output::Output;
 use crate::client::question;
 use crate::config::ClientConfig;
-use crate::exit_codes::exits;
-use crate::lock_holder::{Holder, holder};
+use crate::state_dir::lock_owner::{Holder, holder};
 use clap::Args;
 
 const STOP_HELP: &str = "\

@@ -4,8 +4,8 @@ use serde_json::json;
 
 use super::*;
 use crate::client::testing::recorded;
-use crate::lock;
-use crate::state::StateFolder;
+use crate::state_dir::StateFolder;
+use crate::state_dir::lock;
 
 fn hasty() -> Waits {
     Waits {

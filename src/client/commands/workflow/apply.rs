@@ -12,12 +12,12 @@ use serde::Deserialize;
 use super::chosen::{Saying, Which};
 use super::create::real;
 use super::show::line;
+use crate::cli::exit_codes::exits;
 use crate::client::api::connection::Connection;
 use crate::client::api::routes;
 use crate::client::commands::common;
 use crate::client::error::CommandError;
 use crate::client::output::Output;
-use crate::exit_codes::exits;
 use crate::visible;
 use crate::workflow::{problem_lines, summary};
 
@@ -33,7 +33,7 @@ checks of the base first.";
 
 /// The flags of `harness workflow apply`.
 #[derive(Debug, Args)]
-#[command(after_help = exits(HELP, "the file counts", "something is wrong with the file, nobody approved it, or no service runs", None))]
+#[command(after_help = exits(HELP, "the file counts", "something is wrong with the file, it is not approved, or no service runs", None))]
 pub(crate) struct Apply {
     /// The workflow.
     #[command(flatten)]
@@ -102,7 +102,7 @@ pub(super) async fn run(
     }
     let is_same = compared.hash == counting.hash;
     if !apply.saying.json {
-        for line in told(&name, &compared, is_same) {
+        for line in change_lines(&name, &compared, is_same) {
             output.line(&line)?;
         }
     }
@@ -121,7 +121,7 @@ pub(super) async fn run(
                     return Ok(1);
                 }
                 None => output.note(&format!(
-                    "harness: nobody approved the file yet; approve it with --approve {}, or at the gate of \
+                    "harness: the file is not approved yet; approve it with --approve {}, or at the gate of \
                      its next run",
                     compared.hash
                 )),
@@ -134,7 +134,7 @@ pub(super) async fn run(
     Ok(0)
 }
 
-fn told(name: &str, compared: &Compared, is_same: bool) -> Vec<String> {
+fn change_lines(name: &str, compared: &Compared, is_same: bool) -> Vec<String> {
     if is_same {
         return vec![format!("{name} is the file that counts")];
     }

@@ -12,13 +12,13 @@ use serde_json::Value;
 
 use super::chosen::Saying;
 use super::show::line;
+use crate::cli::exit_codes::exits;
 use crate::client::api::connection::Connection;
 use crate::client::api::routes;
 use crate::client::commands::common;
 use crate::client::error::CommandError;
 use crate::client::folder;
 use crate::client::output::Output;
-use crate::exit_codes::exits;
 use crate::visible;
 use crate::workflow::{problem_lines, summary};
 
@@ -32,7 +32,7 @@ Nothing of the file runs before a person has approved exactly these bytes.";
 
 /// The flags of `harness workflow new`.
 #[derive(Debug, Args)]
-#[command(after_help = exits(HELP, "made, or it was there", "something is wrong with the file, nobody approved it, or no service runs", None))]
+#[command(after_help = exits(HELP, "made, or it was there", "something is wrong with the file, it is not approved, or no service runs", None))]
 pub(crate) struct New {
     /// The file, below the folder of the repository
     #[arg(value_name = "FILE")]
@@ -99,7 +99,7 @@ pub(super) async fn run(
                 return Ok(1);
             }
             None => output.note(&format!(
-                "harness: nobody approved the file yet; approve it with --approve {}, or at the gate of \
+                "harness: the file is not approved yet; approve it with --approve {}, or at the gate of \
                  its first run",
                 looked.hash
             )),

@@ -1,4 +1,4 @@
-//! `harness workflow`, as far as it needs the running service.
+//! The commands of `harness workflow` that need the running service.
 
 mod apply;
 mod chosen;

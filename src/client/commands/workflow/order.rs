@@ -8,13 +8,13 @@ use harness_protocol::{
 
 use super::chosen::{Saying, Which};
 use super::show::line;
+use crate::cli::exit_codes::asks;
 use crate::client::api::connection::Connection;
 use crate::client::api::route::Route;
 use crate::client::api::routes;
 use crate::client::commands::common;
 use crate::client::error::CommandError;
 use crate::client::output::Output;
-use crate::exit_codes::asks;
 
 /// The examples of every order.
 pub(super) const HELP: &str = "\
@@ -135,7 +135,7 @@ pub(super) async fn pause(
     };
     let id = pause.which.find(service).await?;
     let route = routes::pause_workflow(&id, &order);
-    said(route, &pause.saying, service, output).await
+    send_and_print(route, &pause.saying, service, output).await
 }
 
 /// Ends a workflow for good, and waits until nothing of it runs.
@@ -150,13 +150,13 @@ pub(super) async fn cancel(
     let by = cancel.saying.caller.name();
     let id = cancel.which.find(service).await?;
     let route = routes::cancel_workflow(&id, &PlainWorkflowOrder { by });
-    said(route, &cancel.saying, service, output).await
+    send_and_print(route, &cancel.saying, service, output).await
 }
 
 /// Answers a gate.
 ///
 /// # Errors
-/// If none is open, somebody answered before, or it cannot be answered.
+/// If none is open, another operator answered before, or it cannot be answered.
 pub(super) async fn approve(
     approve: &Approve,
     service: &Connection,
@@ -180,10 +180,10 @@ pub(super) async fn approve(
         by: approve.saying.caller.name(),
     };
     let route = routes::answer_gate(&id, &gate, &order);
-    said(route, &approve.saying, service, output).await
+    send_and_print(route, &approve.saying, service, output).await
 }
 
-/// Changes what becomes of a feature.
+/// Changes the state of a feature.
 ///
 /// # Errors
 /// If that cannot be done.
@@ -199,7 +199,7 @@ pub(super) async fn feature(
     };
     let id = it.which.find(service).await?;
     let route = routes::change_feature(&id, &it.feature, &order);
-    said(route, &it.saying, service, output).await
+    send_and_print(route, &it.saying, service, output).await
 }
 
 /// Moves a workflow to the trash. It has to be named.
@@ -216,8 +216,8 @@ pub(super) async fn delete(
     common::show(route, delete.json, service, output, lines).await
 }
 
-/// Gives an order, and prints the workflow as it is then.
-async fn said(
+/// Gives an order, and prints the workflow after it.
+async fn send_and_print(
     route: Route<WorkflowSnapshot>,
     saying: &Saying,
     service: &Connection,

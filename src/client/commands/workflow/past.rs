@@ -6,12 +6,12 @@ use serde_json::json;
 
 use super::chosen::Which;
 use super::used::spent;
+use crate::cli::exit_codes::asks;
 use crate::client::api::connection::Connection;
 use crate::client::api::routes;
 use crate::client::commands::common;
 use crate::client::error::CommandError;
 use crate::client::output::Output as Printed;
-use crate::exit_codes::asks;
 use crate::visible;
 
 const HELP: &str = "\
@@ -104,7 +104,7 @@ pub(super) async fn show(
 ) -> Result<(), CommandError> {
     if !diff {
         let route = routes::workflow_iteration(id, place.iteration);
-        let lines = |it: WorkflowIteration| whole(&it, place.attempt);
+        let lines = |it: WorkflowIteration| iteration_lines(&it, place.attempt);
         return common::show(route, json, service, output, lines).await;
     }
     let route = routes::workflow_diff(id, place.iteration, place.attempt);
@@ -190,7 +190,7 @@ async fn last_output(
 }
 
 /// An iteration in lines, with all its attempts or one.
-fn whole(it: &WorkflowIteration, attempt: Option<u32>) -> Vec<String> {
+fn iteration_lines(it: &WorkflowIteration, attempt: Option<u32>) -> Vec<String> {
     let mut lines = Vec::new();
     if let Some(feature) = &it.feature {
         let how = it.status.as_deref().unwrap_or("open");

@@ -1,4 +1,4 @@
-//! `harness workflow run` and `resume`: lets a workflow work, and shows what comes of it.
+//! `harness workflow run` and `resume`: lets a workflow work, and shows the result.
 
 use std::time::Duration;
 
@@ -11,6 +11,7 @@ use super::chosen::{Saying, Which};
 use super::order::HELP;
 use super::show::line;
 use super::watch::{NAME, Watched, until_rest};
+use crate::cli::exit_codes::rests;
 use crate::client::api::connection::Connection;
 use crate::client::api::error::ApiError;
 use crate::client::api::patience::Patience;
@@ -21,7 +22,6 @@ use crate::client::error::CommandError;
 use crate::client::interrupts::Interrupts;
 use crate::client::output::Output;
 use crate::config::{ClientConfig, parse_duration};
-use crate::exit_codes::rests;
 
 /// The flags of `harness workflow run`.
 #[derive(Debug, Args)]
@@ -127,7 +127,7 @@ pub(super) async fn run(
     ordered(wait, route, service, way, interrupts, output).await
 }
 
-/// Lets a paused workflow go on; the exit code.
+/// Resumes a paused workflow. Returns the exit code.
 ///
 /// # Errors
 /// If it does not, or cannot be followed.
@@ -192,7 +192,7 @@ struct Wait<'c> {
     has_key: bool,
 }
 
-/// Gives an order, and shows what comes of it if that is wanted.
+/// Gives an order, and shows the result if that is wanted.
 async fn ordered(
     wait: Wait<'_>,
     route: Route<WorkflowSnapshot>,

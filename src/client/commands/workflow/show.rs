@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::chosen::Which;
 use super::past;
 use super::used::spent;
+use crate::cli::exit_codes::asks;
 use crate::client::api::connection::Connection;
 use crate::client::api::routes;
 use crate::client::commands::common;
@@ -18,7 +19,6 @@ use crate::client::error::CommandError;
 use crate::client::event_line::time_of_day;
 use crate::client::folder;
 use crate::client::output::Output;
-use crate::exit_codes::asks;
 use crate::visible;
 use harness_protocol::words;
 
@@ -120,7 +120,7 @@ pub(super) async fn show(
         let place = place.ok_or_else(past::no_place)?;
         return past::show(&id, place, show.diff, show.json, service, output).await;
     }
-    let lines = |it: WorkflowSnapshot| whole(&it);
+    let lines = |it: WorkflowSnapshot| workflow_lines(&it);
     common::show(routes::workflow(&id), show.json, service, output, lines).await
 }
 
@@ -189,7 +189,7 @@ fn rows(workflows: &[WorkflowSnapshot], here: Option<&str>) -> Vec<String> {
             it.name.clone(),
             state(it),
             features(it),
-            folder::shown(&it.folder),
+            folder::display_path(&it.folder),
             visible::short(&it.objective, MAX_SHOWN),
         ]
         .map(|cell| visible::line(&cell))
@@ -216,7 +216,7 @@ fn features(it: &WorkflowSnapshot) -> String {
     format!("{} of {} pass", passing.count(), it.features.len())
 }
 
-fn whole(it: &WorkflowSnapshot) -> Vec<String> {
+fn workflow_lines(it: &WorkflowSnapshot) -> Vec<String> {
     let mut rows = vec![("objective", it.objective.clone())];
     let mut add = |what, said: Option<String>| rows.extend(said.map(|said| (what, said)));
     add(
@@ -230,7 +230,7 @@ fn whole(it: &WorkflowSnapshot) -> Vec<String> {
             .map(|gate| format!("gate {}: {}", gate.gate, gate.asks)),
     );
     add("now", it.step.as_ref().map(step));
-    add("folder", Some(folder::shown(&it.folder)));
+    add("folder", Some(folder::display_path(&it.folder)));
     let head = it.head.as_ref().map(|head| format!(" at {head}"));
     let head = head.unwrap_or_default();
     add(
@@ -238,7 +238,7 @@ fn whole(it: &WorkflowSnapshot) -> Vec<String> {
         it.branch.as_ref().map(|branch| format!("{branch}{head}")),
     );
     add("merge", it.merge.clone());
-    add("worktree", it.worktree.as_deref().map(folder::shown));
+    add("worktree", it.worktree.as_deref().map(folder::display_path));
     add(
         "file",
         Some(format!("version {}, {}", it.version, it.manifest)),

@@ -11,6 +11,7 @@ use super::chosen::Which;
 use super::rest::{LastRun, Rest, may_rest, rest};
 use super::show::record_line;
 use super::step_lines::StepLines;
+use crate::cli::exit_codes::rests;
 use crate::client::api::connection::{Connection, RequestError};
 use crate::client::api::error::ApiError;
 use crate::client::api::follower::{Follower, Start, seq};
@@ -22,7 +23,6 @@ use crate::client::error::{CommandError, EXIT_CANCELLED};
 use crate::client::interrupts::Interrupts;
 use crate::client::output::Output;
 use crate::config::ClientConfig;
-use crate::exit_codes::rests;
 
 const HELP: &str = "\
 Examples:
@@ -137,7 +137,7 @@ pub(super) async fn until_rest(
                 continue;
             }
         };
-        if shown(arrival, it, &mut seen, output)? {
+        if print_arrival(arrival, it, &mut seen, output)? {
             seen.rest = look(it, config, &seen.run).await?;
         }
         if let Some((Rest { code, line }, _)) = seen.rest.as_ref().filter(|rest| seen.is_all(rest))
@@ -148,7 +148,7 @@ pub(super) async fn until_rest(
     }
 }
 
-/// How far the stream was read.
+/// The position up to which the stream was read.
 #[derive(Debug, Default)]
 struct Seen {
     /// The number of the last record.
@@ -176,7 +176,7 @@ impl Seen {
 }
 
 /// Prints a record, and notes what it says of the run. Tells whether the workflow may be at rest now.
-fn shown(
+fn print_arrival(
     arrival: Arrival,
     it: &Watched,
     seen: &mut Seen,

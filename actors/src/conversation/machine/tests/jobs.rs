@@ -6,7 +6,7 @@ use super::talk::Talk;
 use super::testing::*;
 use super::*;
 use crate::conversation::messages::Resumption;
-use crate::tool::StartedJob;
+use crate::tool::{EndedJob, StartedJob};
 
 const EXITED: JobEnd = JobEnd::Exited { code: 2 };
 
@@ -38,8 +38,16 @@ fn with_job_in(mut talk: Talk) -> Talk {
     talk
 }
 
+fn ended_job(job: u64, end: JobEnd) -> EndedJob {
+    EndedJob {
+        job,
+        end,
+        changes: None,
+    }
+}
+
 fn ended(talk: &mut Talk, job: u64, end: JobEnd) -> Vec<String> {
-    talk.handle(Input::JobsEnded(vec![(job, end)]))
+    talk.handle(Input::JobsEnded(vec![ended_job(job, end)]))
 }
 
 /// Spec: [JRNL-120]
@@ -112,7 +120,7 @@ fn ends_that_do_not_fit_one_request_are_in_the_next_ones_also_behind_a_crash() {
     for job in 1..=200 {
         talk.tool(0, started_as(job, &"long ".repeat(20)));
     }
-    let all = (1..=200).map(|job| (job, EXITED)).collect();
+    let all = (1..=200).map(|job| ended_job(job, EXITED)).collect();
     talk.handle(Input::JobsEnded(all));
     talk.ask_for(&["a"]);
     talk.ok(0, "x");
@@ -273,7 +281,7 @@ fn runs_that_wake_have_no_more_requests_than_one_run_since_the_last_prompt() {
 #[test]
 fn b11_jobs_of_a_service_that_died_end_with_the_next_thing_that_is_written() {
     let talk = with_job();
-    let back = |lost: Vec<(u64, JobEnd)>| {
+    let back = |lost: Vec<EndedJob>| {
         let mut ledger = Ledger::default();
         talk.records.iter().for_each(|record| ledger.apply(record));
         let open: Vec<u64> = ledger.open_jobs().collect();
@@ -281,7 +289,7 @@ fn b11_jobs_of_a_service_that_died_end_with_the_next_thing_that_is_written() {
         ledger.note_lost_jobs(lost);
         revived(10, ledger, 1000)
     };
-    let gone = vec![(1, JobEnd::WithService)];
+    let gone = vec![ended_job(1, JobEnd::WithService)];
     // Looking at it writes nothing.
     let mut machine = back(gone.clone());
     assert_eq!(machine.resume(), []);
@@ -295,7 +303,8 @@ fn b11_jobs_of_a_service_that_died_end_with_the_next_thing_that_is_written() {
             record,
             Record::JobEnded {
                 job: 1,
-                end: JobEnd::WithService
+                end: JobEnd::WithService,
+                changes: None,
             }
         )
     });

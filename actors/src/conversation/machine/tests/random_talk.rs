@@ -267,7 +267,7 @@ impl World {
         if !matches!(self.talk.last.last(), Some(Effect::CallModel(_))) {
             return;
         }
-        let next = Next::of(run, ledger);
+        let next = Next::for_run(run, ledger);
         if let Some(window) = machine.compaction.window(&next)
             && run.plan.compaction.auto
         {

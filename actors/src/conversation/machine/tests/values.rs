@@ -54,7 +54,7 @@ fn summarize(compaction: &mut Compaction, plan: &Plan, thousands: usize) {
     let summarizing = compaction.attempt(CompactionReason::Threshold, cut, &next, id(1));
     let told = dropped.tell();
     compaction.begin(summarizing, dropped);
-    let asks = compaction.told(&id(1), told);
+    let asks = compaction.take_piece(&id(1), told);
     assert!(matches!(asks, Progress::Asks(_)));
 }
 

@@ -26,7 +26,7 @@ impl History {
         for message in &mut kept_messages {
             message.strip_thinking();
         }
-        let told = told(summary);
+        let told = summary_for_model(summary);
         let place = match kept_messages.first_mut() {
             None => Place::Open { waits },
             Some(first) => {
@@ -48,7 +48,7 @@ impl History {
         });
     }
 
-    /// The summary that stands in place of the beginning.
+    /// The summary in place of the beginning.
     #[must_use]
     pub fn summary(&self) -> Option<&str> {
         self.summary.as_ref().map(|summary| summary.text.as_str())
@@ -85,8 +85,8 @@ impl History {
     }
 }
 
-/// A summary as the model is told it.
-pub(super) fn told(summary: &str) -> String {
+/// A summary in the words for the model.
+pub(super) fn summary_for_model(summary: &str) -> String {
     let summary = summary.trim();
     format!("Summary of what was said before:\n\n{summary}\n\n---")
 }

@@ -12,7 +12,7 @@ use crate::tool::Registry;
 
 impl History {
     /// Where to cut, if that makes the next request much shorter: at the first message that may
-    /// begin what is kept, behind the place from which on the last `keep_tokens` stand. A prompt
+    /// begin what is kept, after the place where the last `keep_tokens` begin. A prompt
     /// near it is preferred. Fewer are kept if those alone are too long for the window. What is
     /// dropped is not looked at: that takes as long as there is of it.
     #[must_use]

@@ -17,7 +17,7 @@ const MAX_RATIO: u64 = 4000;
 /// Counts of fewer tokens tell too little about how this text is counted.
 const MIN_MEASURED: u64 = 2000;
 
-/// From so many tokens on, what stands before the messages weighs little beside them.
+/// From so many tokens on, what is before the messages weighs little beside them.
 const MIN_GUESSED: u64 = 10_000;
 
 /// No request has so many tokens before its messages.
@@ -58,7 +58,7 @@ pub(super) fn attachment(attachment: &Attachment) -> u64 {
     }
 }
 
-/// The API's counts, and how far the own estimates are from them.
+/// The API's counts, and the distance of the own estimates from them.
 #[derive(Debug, Default)]
 pub(super) struct Meter {
     /// The first count since the past was changed.
@@ -104,7 +104,7 @@ impl MessageSize {
 /// The API's count for a token of the own estimate, in thousandths.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Ratio {
-    /// From one count, which holds what stands before the messages too.
+    /// From one count, which includes what is before the messages.
     Guessed(u64),
     /// From two counts, whose difference are messages alone.
     Measured(u64),
@@ -155,7 +155,7 @@ impl Meter {
         self.ratio.corrected(tokens)
     }
 
-    /// How the API counts, as far as that is known now.
+    /// The API's way of counting, by what is known now.
     pub(super) fn ratio(&self) -> Ratio {
         self.ratio
     }

@@ -79,7 +79,7 @@ impl Message {
         }
     }
 
-    /// Whether what is kept of the past may begin with it: no result stands behind its call then.
+    /// Whether what is kept of the past may begin with it: no result is after its call then.
     pub(super) fn may_begin(&self) -> bool {
         !matches!(self.kind, Kind::User { answers: true })
     }
@@ -200,7 +200,7 @@ impl Message {
         }
     }
 
-    /// Takes a text away that stands in front of a user message; tells whether anything is left.
+    /// Takes a text away that is before a user message; tells whether anything is left.
     pub(super) fn take_from_front(&mut self, text: &str) -> bool {
         let Some(Piece::Json(first)) = self.pieces.first_mut() else {
             return true;
@@ -228,7 +228,7 @@ impl Message {
     }
 }
 
-/// A message of the model whose blocks are left as they are.
+/// A message of the model whose blocks are left unchanged.
 #[derive(Deserialize)]
 struct Raw<'a> {
     #[serde(borrow)]

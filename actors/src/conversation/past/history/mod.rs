@@ -40,7 +40,7 @@ mod sendable;
 /// The text where a damaged journal lacks the message that a reply belongs to.
 const LOST: &str = "(what was said here is lost)";
 
-/// The past of a conversation, as later requests tell it. What the API has taken stays as it was,
+/// The past of a conversation, for later requests. What the API has taken stays unchanged,
 /// unless it is compacted, taken back or stripped of its thinking; what the API refused is left
 /// out.
 #[derive(Debug, Default)]
@@ -48,7 +48,7 @@ pub struct History {
     sealed: Sealed,
     /// The user message at the end, which grows until the model replies to it.
     open: Open,
-    /// A reply to it that the API paused, as it is sent back; the reply goes on from there.
+    /// A reply to it that the API paused, in the form that is sent back; the reply continues from there.
     paused: Vec<Block>,
     /// All ids of tool calls so far, each with the number that its next repetition gets.
     ids: HashMap<String, u64>,
@@ -66,7 +66,7 @@ pub struct History {
 #[derive(Debug)]
 struct Summary {
     text: String,
-    /// As the model is told it.
+    /// In the words for the model.
     told: String,
     place: Place,
 }
@@ -360,7 +360,7 @@ impl History {
         !self.open.is_empty() || !self.paused.is_empty() || self.open_summary().is_some()
     }
 
-    /// The summary, if it stands in the message that may still change.
+    /// The summary, if it is in the message that may still change.
     fn open_summary(&self) -> Option<&str> {
         let summary = self.summary.as_ref()?;
         (summary.place != Place::Sealed).then_some(summary.told.as_str())

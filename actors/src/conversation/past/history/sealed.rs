@@ -72,7 +72,7 @@ impl Sealed {
         self.size
     }
 
-    /// As they are sent, with commas between them.
+    /// Their bytes on the wire, with commas between them.
     pub(super) fn pieces(&self) -> Vec<Piece> {
         let loose = &self.messages[self.joined_messages..];
         // What may still change follows.
@@ -120,7 +120,7 @@ impl Sealed {
     }
 }
 
-/// A comma, unless nothing stands before it.
+/// A comma, unless it would be the first.
 pub(super) fn push_comma(pieces: &mut Vec<Piece>) {
     if !pieces.is_empty() {
         pieces.push(Piece::Json(Bytes::from_static(b",")));
@@ -161,7 +161,7 @@ impl Parts<'_> {
         part
     }
 
-    /// Goes on behind attachments.
+    /// Continues after attachments.
     fn skip(&mut self) {
         self.place += 2;
         self.offset = 0;

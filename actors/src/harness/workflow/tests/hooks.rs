@@ -119,7 +119,7 @@ async fn without_fail_fast_the_first_work_is_to_repair_the_base() {
     let bench = Bench::new();
     let mut policy = RunPolicy::default();
     policy.fail_fast.health = false;
-    let mend = Command::of(&["test", "-e", "lamp"]);
+    let mend = Command::from_words(&["test", "-e", "lamp"]);
     let builder = bench
         .builder()
         .policy(policy)

@@ -1,4 +1,4 @@
-//! Wrong use of the command line in one line, as every other error is told.
+//! Wrong use of the command line in one line, as every other error.
 
 use std::io::Write as _;
 
@@ -48,7 +48,7 @@ fn line(error: &clap::Error, words: &[String]) -> String {
     visible::line(&format!("{}; {help}", parts.join("; ")))
 }
 
-/// The command that the words of a command line name, as far as there is one.
+/// The command that the words of a command line name, if there is one.
 fn command(words: &[String]) -> String {
     let mut command: Command = Cli::command();
     let mut path = command.get_name().to_owned();

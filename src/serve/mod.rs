@@ -1,5 +1,12 @@
 //! `harness serve`: start, run until a signal, stop.
 
+pub(crate) mod demo;
+pub(crate) mod error;
+pub(crate) mod folder_rules;
+pub(crate) mod pricing;
+pub(crate) mod shutdown;
+pub(crate) mod wiring;
+
 use std::io::{ErrorKind, Write as _};
 use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
@@ -16,16 +23,17 @@ use nix::unistd::Uid;
 
 use crate::cli::Serve;
 use crate::config::{Config, Secret};
-use crate::file_limit;
 use crate::http::{self, About, Access, AllowedHosts, Door, Token};
-use crate::open_files;
+use crate::logging::service_log;
+use crate::os::fd_limits;
+use crate::os::fsize_limit;
+use crate::os::user_ns;
 use crate::proof::ProofKey;
-use crate::service_error::ServiceError;
-use crate::state::{StateError, StateFolder};
-use crate::stop_signal::StopSignals;
-use crate::uid;
-use crate::wiring::{self, Model};
-use crate::{service_log, visible};
+use crate::serve::error::ServiceError;
+use crate::serve::shutdown::StopSignals;
+use crate::serve::wiring::Model;
+use crate::state_dir::{StateError, StateFolder};
+use crate::visible;
 
 /// How long stopping may take in all.
 const STOP_TIMEOUT: Duration = Duration::from_millis(4000);
@@ -40,9 +48,9 @@ pub(crate) async fn run(
     redaction: &Redaction,
     signals: &StopSignals,
 ) -> Result<(), ServiceError> {
-    file_limit::survive()?;
-    let files = open_files::raise_limit(config.max_subscribers);
-    let door = Door::new(open_files::max_connections(config.max_subscribers, files));
+    fsize_limit::survive()?;
+    let files = fd_limits::raise_limit(config.max_subscribers);
+    let door = Door::new(fd_limits::max_connections(config.max_subscribers, files));
     let model = if serve.demo {
         Model::Demo
     } else {
@@ -88,7 +96,7 @@ pub(crate) async fn run(
                 Token::in_file(state.clone(), token, learn)
             }
         },
-        require_token: config.require_token || !uid::all_can_be_told(),
+        require_token: config.require_token || !user_ns::all_can_be_told(),
         owner: Uid::effective().as_raw(),
     };
     let server = http::serve(listener, access, door, actors.shared.clone())?;
@@ -175,7 +183,7 @@ fn about(
 }
 
 /// Takes the address. A service in the background is found by the file that names it, so that any
-/// port will do if nobody chose one.
+/// port will do unless the user chose one.
 fn listen(serve: &Serve, config: &Config) -> Result<TcpListener, ServiceError> {
     let address = SocketAddr::new(config.bind, config.port);
     let any_will_do = serve.detached && !config.is_port_chosen();
@@ -190,7 +198,7 @@ fn listen(serve: &Serve, config: &Config) -> Result<TcpListener, ServiceError> {
 }
 
 /// Prints where the service listens, and what it works in; scripts read the address from the first
-/// line. Nobody may be there to read it, which does not matter.
+/// line. The reader may have left, which does not matter.
 fn announce(address: SocketAddr, demo: bool, config: &Config) {
     let (folder, home) = (config.workspace.display(), config.home.display());
     let version = env!("CARGO_PKG_VERSION");

@@ -12,7 +12,7 @@ use serde::Deserialize;
 
 /// How many tokens a price is for.
 const TOKENS_A_PRICE: f64 = 1_000_000.0;
-/// How many parts of a dollar are told apart: a price for one token has that many digits.
+/// How many parts of a dollar differ: a price for one token has that many digits.
 const PARTS_OF_A_DOLLAR: f64 = 1e9;
 
 /// The prices of all models that are known.

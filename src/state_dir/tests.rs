@@ -1,3 +1,5 @@
+//! The state folder: who may use it, and its token.
+
 use std::os::unix::fs::symlink;
 use std::sync::Barrier;
 use std::thread;

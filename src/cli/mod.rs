@@ -1,15 +1,21 @@
 //! The command line: what can be asked of the program, and the help a newcomer works from.
 
+pub(crate) mod before_subcommand;
+pub(crate) mod color;
+pub(crate) mod exit_codes;
+pub(crate) mod shell_files;
+pub(crate) mod wrong_use;
+
 use clap::{Args, CommandFactory as _, Parser, Subcommand};
 use serde_json::json;
 
-use crate::before_subcommand::WithoutSubcommand;
+use crate::cli::before_subcommand::WithoutSubcommand;
+use crate::cli::color::ColorFlag;
+use crate::cli::exit_codes::exits;
+use crate::cli::shell_files::{Completions, Man};
 use crate::client::{Attach, ClientCommand};
-use crate::color::ColorFlag;
 use crate::config::{HomeFlag, SettingFlags};
 use crate::doctor::Examine;
-use crate::exit_codes::exits;
-use crate::shell_files::{self, Completions, Man};
 use crate::workflow::Workflow;
 
 const OVERVIEW: &str = "\

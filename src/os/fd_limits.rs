@@ -14,7 +14,7 @@ const USUAL: u64 = 1024;
 const SHARE: u64 = 4;
 
 /// Every client takes an open file, and the usual limit is far below what the system grants: raises
-/// it as far as it goes; the limit that counts now.
+/// it to the highest one allowed; the limit that counts now.
 pub(crate) fn raise_limit(max_subscribers: usize) -> u64 {
     let clients = (max_subscribers + OTHER_CONNECTIONS) as u64;
     let wanted = clients + MAX_OPEN_CONVERSATIONS as u64 + RESERVED;

@@ -6,7 +6,7 @@ use env_logger::{Builder, Target};
 use harness_actors::{Clock, Redaction};
 use log::Level;
 
-use crate::utc::utc;
+use crate::logging::utc::utc;
 use crate::visible;
 
 /// Starts logging. `filter` is in the format of `RUST_LOG`.

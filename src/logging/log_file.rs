@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use nix::fcntl::OFlag;
 
-use crate::state::{StateError, StateFolder, io_error, make_private};
+use crate::state_dir::{StateError, StateFolder, io_error, make_private};
 
 /// The folder of the logs in the state folder.
 const LOGS: &str = "logs";
@@ -35,7 +35,7 @@ pub(crate) fn open_bounded(home: &Path, name: &str) -> Result<(File, PathBuf), S
 /// The log of that name, to write on; and where it is.
 ///
 /// # Errors
-/// If it cannot be written, or somebody else could lead it elsewhere.
+/// If it cannot be written, or another user could lead it elsewhere.
 pub(crate) fn open(home: &Path, name: &str) -> Result<(File, PathBuf), StateError> {
     let state = StateFolder::open(home)?;
     let folder = state.path.join(LOGS);

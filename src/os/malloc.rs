@@ -19,11 +19,11 @@ const VARIABLES: [(&str, &str); 3] = [
     ("MALLOC_ARENA_MAX", "4"),
 ];
 
-/// Starts the program anew in its own process, with the bounds fixed, unless they are or
-/// somebody chose others. Called before anything else was begun.
+/// Starts the program again in its own process, with the bounds fixed, unless they are or
+/// the user chose others. Called before anything else was begun.
 ///
 /// # Errors
-/// If the program cannot be started anew; it goes on as it is.
+/// If the program cannot be started again; it continues unchanged.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 pub(crate) fn fix_large_blocks() -> io::Result<()> {
     let tunables = std::env::var("GLIBC_TUNABLES").unwrap_or_default();

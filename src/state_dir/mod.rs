@@ -1,5 +1,8 @@
 //! The state folder and the token in it: private to their owner, or not used at all.
 
+pub(crate) mod lock;
+pub(crate) mod lock_owner;
+
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
@@ -13,7 +16,7 @@ use nix::fcntl::OFlag;
 use nix::unistd::Uid;
 
 use crate::config::{Secret, as_token};
-use crate::uid;
+use crate::os::user_ns;
 
 /// The name of the token file.
 pub(crate) const TOKEN_FILE: &str = "token";
@@ -51,7 +54,7 @@ pub(crate) enum StateError {
         /// The kind of file that should be there.
         wanted: &'static str,
     },
-    /// Somebody else could change what lies there.
+    /// Another user could change what is there.
     #[display("{} belongs to another user (uid {owner}); set HARNESS_HOME to a folder of your own", path.display())]
     OtherOwner {
         /// The path that they own.
@@ -61,13 +64,13 @@ pub(crate) enum StateError {
     },
     /// It cannot be told whose it is.
     #[display(
-        "{} belongs to a user that has no number here, as in a container without that user, so it could be anybody's; run the service as a user of its own and set HARNESS_HOME to a folder of that user", path.display()
+        "{} belongs to a user that has no number here, as in a container without that user, so its owner is unknown; run the service as a user of its own and set HARNESS_HOME to a folder of that user", path.display()
     )]
     UnknownOwner {
         /// The path that they own.
         path: PathBuf,
     },
-    /// Anybody could put another folder in its place.
+    /// Every user could put another folder in its place.
     #[display("{} lies in a folder that every user can change; run `chmod o-w` on that folder or set HARNESS_HOME", path.display())]
     OpenParent {
         /// The state folder.
@@ -122,7 +125,7 @@ impl StateFolder {
     /// Creates the folder if needed and makes it private.
     ///
     /// # Errors
-    /// If the folder cannot be created or somebody else could change what is in it.
+    /// If the folder cannot be created or another user could change what is in it.
     pub(crate) fn open(path: &Path) -> Result<Self, StateError> {
         Self::open_as(path, Uid::effective())
     }
@@ -130,7 +133,7 @@ impl StateFolder {
     /// The token that clients send, created on first use.
     ///
     /// # Errors
-    /// If the token file cannot be read or created, or somebody else could have written it.
+    /// If the token file cannot be read or created, or another user could have written it.
     pub(crate) fn token(&self) -> Result<Secret, StateError> {
         if let Some(token) = self.read_token()? {
             return Ok(token);
@@ -299,7 +302,7 @@ fn open(path: &Path, further: OFlag) -> io::Result<File> {
 /// Takes away what others may do; refuses what they own.
 pub(crate) fn make_private(file: &File, path: &Path, owner: Uid) -> Result<(), StateError> {
     let found = file.metadata().map_err(io_error("look at", path))?;
-    if !uid::can_be_told(found.uid()) {
+    if !user_ns::can_be_told(found.uid()) {
         return Err(StateError::UnknownOwner {
             path: path.to_owned(),
         });
@@ -346,5 +349,4 @@ pub(crate) fn io_error(doing: &'static str, path: &Path) -> impl FnOnce(io::Erro
 }
 
 #[cfg(test)]
-#[path = "state_tests.rs"]
 mod tests;

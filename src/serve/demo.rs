@@ -1,6 +1,6 @@
 //! The way to the demo's model, which is in this process.
 //!
-//! Invariant: no socket. What anybody could connect to, anybody on the machine could use.
+//! Invariant: no socket. Every user of the machine could use a socket.
 
 use std::sync::Arc;
 
@@ -33,7 +33,11 @@ impl DemoTransport {
         }
         let (status, request_id) = (answer.status, answer.header("request-id"));
         let request_id = request_id.map(str::to_owned);
-        let body = answer.body.whole().await.map_err(|error| broken(&error))?;
+        let body = answer
+            .body
+            .read_all()
+            .await
+            .map_err(|error| broken(&error))?;
         Err(ModelError::of_answer(status, &body, request_id))
     }
 }
@@ -59,7 +63,7 @@ impl Transport for DemoTransport {
         let model = self.clone();
         let listing = async move {
             let page = model.ask("GET", "/v1/models?limit=1000", Bytes::new());
-            let page = page.await?.body.whole().await;
+            let page = page.await?.body.read_all().await;
             let page = page.map_err(|error| broken(&error))?;
             let malformed = |error: serde_json::Error| ModelError::Malformed {
                 reason: error.to_string(),

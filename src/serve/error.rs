@@ -6,8 +6,8 @@ use derive_more::{Display, Error, From};
 use harness_actors::ConfigError as HarnessError;
 
 use crate::config::ConfigError;
-use crate::rules::RulesFileError;
-use crate::state::StateError;
+use crate::serve::folder_rules::RulesFileError;
+use crate::state_dir::StateError;
 
 /// Why the service could not run.
 #[derive(Debug, Display, Error, From)]

@@ -17,7 +17,7 @@ pub(crate) fn can_be_told(uid: u32) -> bool {
 }
 
 /// Whether every user of the machine has a number of their own here. Where that is not so, even
-/// the owner's number may be somebody else's.
+/// the owner's number may be another user's.
 pub(crate) fn all_can_be_told() -> bool {
     users().all_mapped
 }

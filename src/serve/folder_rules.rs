@@ -13,7 +13,7 @@ use harness_protocol::{HeldRule, RuleAction, Scope};
 use nix::fcntl::OFlag;
 use serde::Deserialize;
 
-use crate::state::write_new;
+use crate::state_dir::write_new;
 use crate::visible;
 
 /// The file in the state folder.

@@ -10,11 +10,11 @@ use harness_actors::start_thread;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::Notify;
 
-use crate::service_log;
+use crate::logging::service_log;
 
-/// How long the program may go on after the first signal.
+/// How long the program may run after the first signal.
 const LIMIT: Duration = Duration::from_millis(4500);
-/// How long it may go on after the second one.
+/// How long it may run after the second one.
 const SECOND_LIMIT: Duration = Duration::from_millis(300);
 
 /// Tells of the signals that stop the service. The first one sets the program an end.

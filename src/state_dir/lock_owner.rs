@@ -3,7 +3,7 @@
 use std::io;
 use std::path::Path;
 
-use crate::lock;
+use crate::state_dir::lock;
 
 /// The user of a state folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -125,7 +125,7 @@ mod tests {
     use std::os::unix::fs::MetadataExt as _;
 
     use super::*;
-    use crate::state::StateFolder;
+    use crate::state_dir::StateFolder;
 
     /// Spec: [CLI-94]
     #[test]

@@ -10,7 +10,7 @@ use harness_protocol::Discovery;
 use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg, OFlag};
 
-use crate::state::{StateError, StateFolder, io_error, make_private, write_new};
+use crate::state_dir::{StateError, StateFolder, io_error, make_private, write_new};
 
 /// The file by which programs find the running service.
 pub(crate) const DISCOVERY_FILE: &str = "service.json";
@@ -18,7 +18,7 @@ pub(crate) const DISCOVERY_FILE: &str = "service.json";
 pub(crate) const LOG_FILE: &str = "serve.log";
 /// The file that a running service has locked.
 pub(crate) const LOCK_FILE: &str = "lock";
-/// How often a lock that somebody has is asked for again,
+/// How often a lock that another process holds is asked for again,
 const LOOKS: u32 = 5;
 /// and the time between two tries.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(20);

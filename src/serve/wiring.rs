@@ -31,17 +31,17 @@ use harness_protocol::Access;
 use tokio::sync::Semaphore;
 
 use crate::config::Config;
-use crate::demo::DemoTransport;
 use crate::file_search::FileSearch;
 use crate::guidance::GuidanceSources;
 use crate::http::{About, CommandsAreNear, ContainedBy, Shared};
 #[cfg(target_os = "linux")]
 use crate::launch::{OwnLauncher, remove_left_folders};
-use crate::open_files::max_open_conversations;
-use crate::prices::{BudgetPrices, KeptFor, Prices};
-use crate::rules::KeptRules;
-use crate::service_error::ServiceError;
-use crate::state::{StateFolder, TOKEN_FILE};
+use crate::os::fd_limits::max_open_conversations;
+use crate::serve::demo::DemoTransport;
+use crate::serve::error::ServiceError;
+use crate::serve::folder_rules::KeptRules;
+use crate::serve::pricing::{BudgetPrices, KeptFor, Prices};
+use crate::state_dir::{StateFolder, TOKEN_FILE};
 
 /// Where the model is.
 pub(crate) enum Model {
@@ -79,13 +79,13 @@ pub(crate) fn start(
     let settings = settings(config, way.credential);
     let clock = Clock::system();
     let jobs = Jobs::new(clock);
-    let commands = Commands::of(config, &jobs);
+    let commands = Commands::from_config(config, &jobs);
     let mut tools = standard_tools();
     tools.extend(commands.tools);
     let size = StateSize::new(
         &config.home,
         config.max_state_bytes,
-        Arc::new(StateDisk::of(&config.home)),
+        Arc::new(StateDisk::for_home(&config.home)),
     )?;
     let attachments = FolderAttachments::within(&config.home, size.clone());
     attachments.sweep_unnamed(clock);
@@ -185,7 +185,7 @@ struct Commands {
 
 impl Commands {
     #[cfg(target_os = "linux")]
-    fn of(config: &Config, jobs: &Jobs) -> Self {
+    fn from_config(config: &Config, jobs: &Jobs) -> Self {
         let launcher = OwnLauncher::new(config.sandbox, &config.sandbox_write);
         let finding = launcher.clone();
         // The first command need not wait for it, nor the start of the service.
@@ -215,7 +215,7 @@ impl Commands {
 
     /// Nothing contains commands here, and nothing would end what they leave.
     #[cfg(not(target_os = "linux"))]
-    fn of(_: &Config, _: &Jobs) -> Self {
+    fn from_config(_: &Config, _: &Jobs) -> Self {
         Self {
             launcher: Launching::default(),
             tools: Vec::new(),

@@ -17,7 +17,7 @@ const MOST: usize = 10_000;
 /// Number of times that the threads of a process are read: the children of one that ends meanwhile become those of
 /// another.
 const LOOKS: usize = 3;
-/// How much of a command line is told, in bytes.
+/// Maximum size of a command line in a message, in bytes.
 const MAX_NAME: usize = 80;
 
 /// The resources that processes take together.

@@ -12,11 +12,13 @@ use std::time::Duration;
 use env_logger::Target;
 use harness_actors::{Clock, Redaction};
 
-use crate::lock::LOG_FILE;
-use crate::log_queue::LogQueue;
-use crate::state::{StateError, io_error, is_at};
-use crate::utc::utc;
-use crate::{log_file, log_setup, visible};
+use crate::logging::log_file;
+use crate::logging::log_queue::LogQueue;
+use crate::logging::log_setup;
+use crate::logging::utc::utc;
+use crate::state_dir::lock::LOG_FILE;
+use crate::state_dir::{StateError, io_error, is_at};
+use crate::visible;
 
 /// How large the file may be, in bytes, before it is put aside. One that was put aside before goes.
 const MAX_BYTES: u64 = 10 * 1024 * 1024;
@@ -54,7 +56,7 @@ pub(crate) fn start(filter: &str, is_detached: bool, redaction: Redaction) -> io
 /// lock of the folder may do so: two would put the file aside under each other.
 ///
 /// # Errors
-/// If the file cannot be written, or somebody else could lead it elsewhere.
+/// If the file cannot be written, or another user could lead it elsewhere.
 pub(crate) fn keep(home: &Path, is_detached: bool) -> Result<PathBuf, StateError> {
     let mut log = Kept::open(home, is_detached, MAX_BYTES)?;
     let path = log.path.clone();
@@ -67,7 +69,7 @@ pub(crate) fn keep(home: &Path, is_detached: bool) -> Result<PathBuf, StateError
     Ok(path)
 }
 
-/// Says something in the file only: what the terminal was told in other words.
+/// Logs to the file only: the terminal has it in other words.
 pub(crate) fn note(text: &str) {
     let time = utc(Clock::system().unix_millis());
     let text = visible::line(text);
@@ -76,7 +78,7 @@ pub(crate) fn note(text: &str) {
     }
 }
 
-/// Says something on standard error only, as it is.
+/// Writes to standard error only, unchanged.
 pub(crate) fn tell(line: &str) {
     if let Some(terminal) = TERMINAL.get() {
         terminal.add(line.as_bytes());
