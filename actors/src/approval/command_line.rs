@@ -68,16 +68,12 @@ pub(super) fn parse(line: &str) -> Result<Parts, Complex> {
     Ok(parts.into_iter().map(texts).collect())
 }
 
-/// Reads the words of a rule, which is about one command. Unlike in a line, `*` is a wildcard.
-pub(super) fn parse_pattern(pattern: &str) -> Result<Vec<Word>, Complex> {
+/// Reads the words of a rule for each of its commands, which `;` separates. Unlike in a line, `*` is a wildcard.
+pub(super) fn parse_pattern(pattern: &str) -> Result<Vec<Vec<Word>>, Complex> {
     if pattern.contains('\n') {
         return Err(Complex("a line break"));
     }
-    let mut parts = Lexer::new(pattern, true).run()?;
-    match parts.pop() {
-        Some(only) if parts.is_empty() => Ok(only),
-        _ => Err(Complex("more than one command")),
-    }
+    Lexer::new(pattern, true).run()
 }
 
 /// Whether the words of a command mean what they say, for the shell.
@@ -166,6 +162,9 @@ impl<'l> Lexer<'l> {
                     }
                 }
                 ';' => self.end_part()?,
+                '|' | '&' if self.has_wildcards => {
+                    return Err(Complex("an operator that is not ;"));
+                }
                 '|' | '&' => self.join(c)?,
                 '>' | '<' => self.redirect(c)?,
                 '\'' | '"' => self.quote(c)?,

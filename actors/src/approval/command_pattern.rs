@@ -51,6 +51,12 @@ impl Reach {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct CommandPattern {
     reach: Reach,
+    commands: Vec<CommandWords>,
+}
+
+/// The words of one command of a rule.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct CommandWords {
     words: Vec<Vec<Glob>>,
     /// Whether any words may follow.
     is_open: bool,
@@ -66,17 +72,9 @@ impl CommandPattern {
     /// # Errors
     /// Names the first thing in the text that is no plain word.
     pub(super) fn parse(reach: Reach, text: &str) -> Result<Self, Complex> {
-        let mut words = command_line::parse_pattern(text)?;
-        let too_wide = too_wide(&words);
-        let sequence = loose::Sequence::from_words(&words);
-        let is_open = words.pop_if(|last| is_star(last)).is_some();
-        Ok(Self {
-            reach,
-            words: words.iter().map(globs).collect(),
-            is_open,
-            sequence,
-            too_wide,
-        })
+        let commands = command_line::parse_pattern(text)?;
+        let commands = commands.into_iter().map(CommandWords::new).collect();
+        Ok(Self { reach, commands })
     }
 
     pub(super) const fn reach(&self) -> Reach {
@@ -85,29 +83,17 @@ impl CommandPattern {
 
     /// Why no rule that allows may say this, if none may.
     pub(super) fn too_wide(&self) -> Option<&str> {
-        self.too_wide.as_deref()
+        let mut commands = self.commands.iter();
+        commands.find_map(|command| command.too_wide.as_deref())
     }
 
-    /// Whether a rule that allows covers a command: word by word, and no command that reaches further.
+    /// True if a rule that allows covers a command: word by word, and no command that reaches further.
     pub(super) fn allows(&self, words: &[String], reach: Reach) -> bool {
-        let (named, more) = match words.split_at_checked(self.words.len()) {
-            Some(split) if self.too_wide.is_none() => split,
-            Some(_) | None => return false,
-        };
-        let covers = |globs: &[Glob], word: &str| {
-            let mut name = globs.iter().take_while(|glob| **glob != Glob::Just('='));
-            let is_named = !name.any(|glob| *glob == Glob::Any);
-            glob::covers(globs, word) && (is_named || !programs::is_named_only(&words[0], word))
-        };
-        let mut pairs = self.words.iter().zip(named);
-        self.reach.allows(reach)
-            && pairs.all(|(globs, word)| covers(globs, word))
-            && more
-                .iter()
-                .all(|word| self.is_open && covers(&[Glob::Any], word))
+        let covers = |command: &CommandWords| command.allows(words);
+        self.reach.allows(reach) && self.commands.iter().any(covers)
     }
 
-    /// Whether a rule that denies or asks covers a line: one command of it is enough, and one that reaches
+    /// True if a rule that denies or asks covers a line: one command of it is enough, and one that reaches
     /// further than the rule says is covered too.
     ///
     /// A program counts with and without the folders before it, and options may be before a word
@@ -119,9 +105,44 @@ impl CommandPattern {
         parts: Result<&Parts, &Complex>,
         reach: Reach,
     ) -> bool {
-        if reach < self.reach {
-            return false;
+        let touches = |command: &CommandWords| command.touches(line, parts);
+        reach >= self.reach && self.commands.iter().any(touches)
+    }
+}
+
+impl CommandWords {
+    fn new(mut words: Vec<Word>) -> Self {
+        let too_wide = too_wide(&words);
+        let sequence = loose::Sequence::from_words(&words);
+        let is_open = words.pop_if(|last| is_star(last)).is_some();
+        Self {
+            words: words.iter().map(globs).collect(),
+            is_open,
+            sequence,
+            too_wide,
         }
+    }
+
+    /// True if a rule that allows covers a command, word by word.
+    fn allows(&self, words: &[String]) -> bool {
+        let (named, more) = match words.split_at_checked(self.words.len()) {
+            Some(split) if self.too_wide.is_none() => split,
+            Some(_) | None => return false,
+        };
+        let covers = |globs: &[Glob], word: &str| {
+            let mut name = globs.iter().take_while(|glob| **glob != Glob::Just('='));
+            let is_named = !name.any(|glob| *glob == Glob::Any);
+            glob::covers(globs, word) && (is_named || !programs::is_named_only(&words[0], word))
+        };
+        let mut pairs = self.words.iter().zip(named);
+        pairs.all(|(globs, word)| covers(globs, word))
+            && more
+                .iter()
+                .all(|word| self.is_open && covers(&[Glob::Any], word))
+    }
+
+    /// True if a rule that denies or asks covers a line.
+    fn touches(&self, line: &str, parts: Result<&Parts, &Complex>) -> bool {
         let Ok(parts) = parts else {
             return self.sequence.is_in(line);
         };
@@ -231,6 +252,18 @@ pub(super) fn exact(words: &[String]) -> Option<String> {
     let is_shown = |word: &String| !word.chars().any(|c| hidden::is_hidden(c) || c.is_control());
     let quoted: Vec<String> = words.iter().map(|word| quote(word)).collect();
     words.iter().all(is_shown).then(|| quoted.join(" "))
+}
+
+/// The pattern that is offered for a command: the name of a usual command with any arguments, or else its words. `None` if a
+/// line cannot show it. With the network it has the words in any case.
+pub(super) fn suggested(words: &[String], reach: Reach) -> Option<String> {
+    let usual = programs::usual_name(words).filter(|_| reach == Reach::Near);
+    let open = usual.and_then(exact).map(|name| format!("{name} *"));
+    let covers = |pattern: &String| {
+        let parsed = CommandPattern::parse(reach, pattern);
+        parsed.is_ok_and(|parsed| parsed.allows(words, reach))
+    };
+    open.filter(covers).or_else(|| exact(words))
 }
 
 /// A word as a rule has it.

@@ -192,15 +192,71 @@ fn a_rule_that_denies_finds_its_words_behind_folders_options_and_programs_that_r
 fn the_rule_of_a_command_is_not_made_of_what_a_line_cannot_show() {
     let of = |words: &[&str]| {
         let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
-        Rule::of_command("bash", &words, false)
+        Rule::for_commands("bash", &[&words], Reach::Near)
     };
     assert_eq!(
         of(&["git", "commit", "-m", "it's *"]).unwrap().to_string(),
         "bash(git commit -m 'it'\"'\"'s *')"
     );
-    assert_eq!(of(&["echo", "a\nb"]), None);
-    assert_eq!(of(&["echo", "\u{202e}"]), None);
-    assert_eq!(of(&["echo", &"x".repeat(5_000)]), None);
+    assert_eq!(of(&["touch", "a\nb"]), None);
+    assert_eq!(of(&["touch", "\u{202e}"]), None);
+    assert_eq!(of(&["touch", &"x".repeat(5_000)]), None);
+}
+
+/// Spec: [APPR-23]
+#[test]
+fn usual_commands_are_offered_with_any_arguments_and_all_commands_of_a_line_together() {
+    let offered = |line: &str, reach: Reach| {
+        let parts = command_line::parse(line).unwrap();
+        let commands: Vec<&Vec<String>> = parts.iter().collect();
+        Rule::for_commands("bash", &commands, reach)
+            .unwrap()
+            .to_string()
+    };
+    for (line, rule) in [
+        (
+            "cargo test -p x 2>&1 | tail -40",
+            "bash(cargo test *; tail *)",
+        ),
+        (
+            "git log && git status; git log -3",
+            "bash(git log *; git status *)",
+        ),
+        ("cd src && grep -rn x .", "bash(cd src; grep *)"),
+        ("npm run build -- --watch", "bash(npm run build *)"),
+        ("npm test", "bash(npm test *)"),
+        ("wc -l a", "bash(wc *)"),
+        // What is not usual, and what a wildcard does not cover.
+        ("rm -rf a", "bash(rm -rf a)"),
+        ("git commit -m x", "bash(git commit -m x)"),
+        ("git -C a log", "bash(git -C a log)"),
+        ("npm run", "bash(npm run)"),
+        ("./ls a", "bash(./ls a)"),
+        ("git diff --output=x", "bash(git diff --output=x)"),
+        ("cargo test --config x", "bash(cargo test --config x)"),
+        ("go test -exec x", "bash(go test -exec x)"),
+    ] {
+        assert_eq!(offered(line, Reach::Near), rule, "{line}");
+    }
+    let with_network = offered("cargo test && ls a", Reach::Network);
+    assert_eq!(with_network, "bash+network(cargo test; ls a)");
+}
+
+/// Spec: [APPR-21]
+#[test]
+fn a_rule_of_several_commands_covers_each_and_denies_each() {
+    let rule: Rule = "bash(cargo test *; tail *)".parse().unwrap();
+    let allows = |line: &str| {
+        let parts = command_line::parse(line).unwrap();
+        let covers = |words: &Vec<String>| rule.allows_command("bash", words, Reach::Near);
+        parts.iter().all(covers)
+    };
+    assert!(allows("cargo test -p x | tail -3") && allows("tail a") && !allows("cargo build"));
+    let touches = |line: &str| {
+        let parts = command_line::parse(line);
+        rule.touches_command("bash", line, parts.as_ref(), Reach::Full)
+    };
+    assert!(touches("ls; tail a") && touches("cargo test") && !touches("ls; cargo build"));
 }
 
 proptest! {
@@ -211,9 +267,9 @@ proptest! {
         other in prop::collection::vec("[a-c*'\" -]{0,3}", 1..5),
         network in any::<bool>(),
     ) {
-        let rule = Rule::of_command("bash", &words, network).unwrap();
-        prop_assert_eq!(&rule.to_string().parse::<Rule>().unwrap(), &rule);
         let reach = if network { Reach::Network } else { Reach::Near };
+        let rule = Rule::for_commands("bash", &[&words], reach).unwrap();
+        prop_assert_eq!(&rule.to_string().parse::<Rule>().unwrap(), &rule);
         let is_taken = words[0].chars().all(char::is_alphanumeric) && !words[0].is_empty();
         prop_assert!(!is_taken || rule.allows_command("bash", &words, reach));
         prop_assert!(words == other || !rule.allows_command("bash", &other, reach));

@@ -6,10 +6,14 @@ use super::command_line::{self, Complex, Parts};
 use super::command_pattern::Reach;
 use super::loose;
 use super::policy::{Decision, Policy, refuse};
+use super::programs;
 use super::removal::Kept;
 use super::rule::Rule;
 
-/// A command, as far as it can be read.
+/// Maximum number of commands of a line for which a rule is offered: it has to be read.
+const MAX_OFFERED: usize = 5;
+
+/// A command, if it can be read.
 struct Line<'a> {
     plan: &'a CommandPlan,
     parts: Result<Parts, Complex>,
@@ -116,37 +120,42 @@ impl Policy<'_> {
 
     /// Whether rules that allow cover all commands of a line.
     fn is_command_allowed(&self, tool: &str, line: &Line<'_>) -> bool {
-        let Ok(parts) = &line.parts else {
-            return false;
-        };
+        let uncovered = self.uncovered(tool, line);
+        uncovered.is_some_and(|commands| commands.is_empty())
+    }
+
+    /// The commands of a line that no rule allows yet. `None` if no rule can allow the line.
+    fn uncovered<'l>(&self, tool: &str, line: &'l Line<'_>) -> Option<Vec<&'l Vec<String>>> {
+        let parts = line.parts.as_ref().ok()?;
         if self.mode == ApprovalMode::Plan || line.plan.answers_itself {
-            return false;
+            return None;
         }
         if line.plan.changeable_program.is_some() {
-            return false;
+            return None;
         }
         let rules: Vec<Rule> = self.parsed(RuleAction::Allow).collect();
-        let is_covered = |words: &Vec<String>| {
+        let is_covered = |words: &&Vec<String>| {
             let covers = |rule: &Rule| rule.allows_command(tool, words, line.reach);
             rules.iter().any(covers)
         };
-        parts.iter().all(is_covered)
+        Some(parts.iter().filter(|words| !is_covered(words)).collect())
     }
 
-    /// The rule that covers just this command, if one may. What one cannot see through, or what reaches
-    /// everything, is allowed once.
+    /// The rule that covers the commands of a line which no rule allows yet, if one may. What one cannot see through, or what
+    /// reaches everything, is allowed once.
     fn offered(&self, tool: &str, line: &Line<'_>) -> Option<Rule> {
-        let Ok([words]) = line.parts.as_deref() else {
-            return None;
+        let commands = self.uncovered(tool, line)?;
+        // A rule for a program that takes commands from another one would cover all that this writes.
+        let is_joined = line.parts.as_ref().is_ok_and(|parts| parts.len() > 1);
+        let runs = |words: &&Vec<String>| {
+            let second = words.get(1).map(String::as_str);
+            programs::runs_arguments(&words[0], second).is_some()
         };
-        if line.plan.changeable_program.is_some() {
-            return None;
-        }
-        if self.mode == ApprovalMode::Plan || line.plan.answers_itself {
+        if is_joined && commands.iter().any(runs) || commands.len() > MAX_OFFERED {
             return None;
         }
         match line.reach {
-            Reach::Near | Reach::Network => Rule::of_command(tool, words, line.plan.network),
+            Reach::Near | Reach::Network => Rule::for_commands(tool, &commands, line.reach),
             Reach::Full => None,
         }
     }

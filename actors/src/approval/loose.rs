@@ -169,7 +169,7 @@ mod tests {
             ("curl https://*", "curl -s http://y &", false),
             ("*", "anything & at all", true),
         ] {
-            let words = parse_pattern(rule).unwrap();
+            let words = parse_pattern(rule).unwrap().remove(0);
             assert_eq!(
                 Sequence::from_words(&words).is_in(line),
                 is_in,

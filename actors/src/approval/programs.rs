@@ -262,6 +262,30 @@ const OPTIONS: &[(&str, &str)] = &[
     ("yarn", "cwd use-yarnrc"),
 ];
 
+/// Commands that usually build, test or look, with the second words that name them. A rule for all their arguments is
+/// offered. A name without second words counts alone.
+const USUAL: &[(&str, &str)] = &[
+    (
+        "basename cat cmp cut date df diff dirname du echo egrep eslint false fgrep file flake8 grep head id jest ls \
+         mypy nl printf pwd py.test pytest readlink realpath ruff seq stat tail test tr true tsc uname uniq vitest wc \
+         which",
+        "",
+    ),
+    (
+        "cargo",
+        "bench build check clippy doc fmt metadata test tree",
+    ),
+    (
+        "git",
+        "blame describe diff log ls-files ls-tree merge-base rev-list rev-parse shortlog show status",
+    ),
+    ("go", "build fmt list test version"),
+    ("npm pnpm yarn", "test"),
+];
+
+/// Programs that run a script by its name, with the word before that.
+const SCRIPTS: &[(&str, &str)] = &[("npm pnpm", "run")];
+
 /// Compilers, which have the name of another machine in front if they compile for it.
 const COMPILERS: &str = "c++ cc clang clang++ g++ gcc gfortran";
 /// Ways in which a program was built, behind its name.
@@ -387,6 +411,26 @@ fn reads_input(arguments: &[String], is_fed: bool) -> bool {
         }
     }
     true
+}
+
+/// The words that name a usual command, if words begin with them.
+pub(super) fn usual_name(words: &[String]) -> Option<&[String]> {
+    let (program, arguments) = words.split_first()?;
+    let is_plain = |word: &String| !word.starts_with('-');
+    let second = arguments.first().filter(|word| is_plain(word));
+    let of_program = |list: &[(&'static str, &'static str)]| {
+        let known = list.iter().find(|(programs, _)| has(programs, program));
+        known.map(|(_, commands)| *commands)
+    };
+    let count = match (of_program(USUAL), of_program(SCRIPTS), second) {
+        (Some(""), _, _) => 1,
+        (Some(commands), _, Some(second)) if has(commands, second) => 2,
+        (_, Some(run), Some(second)) if run == second && arguments.get(1).is_some_and(is_plain) => {
+            3
+        }
+        _ => return None,
+    };
+    words.get(..count)
 }
 
 /// True if some of a program's commands run their arguments, and others do not.

@@ -8,7 +8,7 @@ use derive_more::{Display, Error};
 use harness_protocol::RuleAction;
 
 use super::command_line::{Complex, Parts};
-use super::command_pattern::{CommandPattern, Reach, exact};
+use super::command_pattern::{CommandPattern, Reach, suggested};
 use super::glob::{self, Glob, wild};
 
 /// The tool whose rules are about commands.
@@ -28,7 +28,7 @@ const OF_COMMANDS: &str = "write it like bash(cargo test *)";
 /// character behind it.
 ///
 /// For [`COMMAND_TOOL`] it is a command, word by word, with plain quotes as in a shell. `*` as the last word
-/// matches any further words, also none, and within a word for any characters of it. `bash(…)` lets a
+/// matches any further words, also none, and within a word for any characters of it. `;` separates several. `bash(…)` lets a
 /// command have neither the network nor full access, `bash+network(…)` the network as well, and
 /// `bash!full(…)` is about commands with full access.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -87,12 +87,21 @@ impl Rule {
         }
     }
 
-    /// The rule that covers a command of these words for a tool, and nothing else, if one line of a rule
-    /// can say it.
-    #[must_use]
-    pub fn of_command(tool: &str, words: &[String], network: bool) -> Option<Self> {
-        let reach = if network { Reach::Network } else { Reach::Near };
-        let pattern = exact(words)?;
+    /// The rule that is offered for these commands of a tool: each with its words, or with any arguments where it is one that
+    /// usually builds, tests or looks. `None` if one line of a rule cannot say it.
+    pub(super) fn for_commands(
+        tool: &str,
+        commands: &[&Vec<String>],
+        reach: Reach,
+    ) -> Option<Self> {
+        let mut patterns: Vec<String> = Vec::new();
+        for words in commands {
+            let pattern = suggested(words, reach)?;
+            if !patterns.contains(&pattern) {
+                patterns.push(pattern);
+            }
+        }
+        let pattern = patterns.join("; ");
         let command = CommandPattern::parse(reach, &pattern).ok()?;
         let rule = Self {
             tool: tool.to_owned(),
@@ -295,6 +304,7 @@ mod tests {
             "bash!full(docker ps)",
             "bash(git commit -m 'a (b)')",
             "bash(ls  src/*.rs)",
+            "bash(cargo test *; tail *)",
         ] {
             let parsed: Rule = rule.parse().unwrap();
             assert_eq!(parsed.to_string(), rule);
@@ -314,6 +324,7 @@ mod tests {
         );
         for text in [
             "bash(*)",
+            "bash(ls *; sudo *)",
             "bash(./*)",
             "bash(sh -c *)",
             "bash(/usr/bin/env *)",
@@ -347,6 +358,7 @@ mod tests {
             "bash(sh -c 'cargo test')",
             "bash(sudo 'a*')",
             "bash(cd *)",
+            "bash(cargo test *; tail *)",
         ] {
             assert!(Rule::made(text, RuleAction::Allow).is_ok(), "{text}");
         }
@@ -366,7 +378,11 @@ mod tests {
             ),
             (
                 "bash(a && b)",
-                "it is about plain words and quotes, and has more than one command",
+                "it is about plain words and quotes, and has an operator that is not ;",
+            ),
+            (
+                "bash(a; ; b)",
+                "it is about plain words and quotes, and has an operator without a command",
             ),
             (
                 "bash(echo $HOME)",

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 /// The folder and the file by which git finds a repository.
 const GIT: &str = ".git";
@@ -121,6 +122,17 @@ const NAMED_IN: [&str; 6] = [
     ".github/instructions",
 ];
 
+/// The names of [`PROTECTED`] by their first byte in lower case. Each file of a folder is compared, and most begin with the
+/// byte of none.
+static BY_FIRST_BYTE: LazyLock<[Vec<&'static str>; 256]> = LazyLock::new(|| {
+    let mut names: [Vec<&'static str>; 256] = std::array::from_fn(|_| Vec::new());
+    for name in PROTECTED {
+        let first = name.as_bytes()[0].to_ascii_lowercase();
+        names[usize::from(first)].push(name);
+    }
+    names
+});
+
 /// True if a path below the folder tells other programs what to do. Letters count as the same in both sizes: some file
 /// systems make no difference.
 #[must_use]
@@ -180,7 +192,9 @@ fn protected_end(names: &[String]) -> Option<usize> {
 }
 
 fn is_listed(name: &str) -> bool {
-    PROTECTED.iter().any(|pattern| covers(pattern, name))
+    let first = name.bytes().next().unwrap_or_default();
+    let patterns = &BY_FIRST_BYTE[usize::from(first.to_ascii_lowercase())];
+    patterns.iter().any(|pattern| covers(pattern, name))
 }
 
 fn is_listed_in(folder: &str, name: &str) -> bool {

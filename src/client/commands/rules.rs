@@ -24,8 +24,9 @@ Examples:
 
 A rule is TOOL(PATTERN), of a path below the conversation's folder: * and ? stand for characters of one
 name, ** for any number of names. Of commands it is bash(WORDS): * as the last word stands for any further
-words, and within a word for any characters of it; bash+network(WORDS) may reach the network, and
-bash!full(WORDS) is about full access. Deny comes before ask, ask before allow, and all before the mode.";
+words, and within a word for any characters of it, and ; separates commands. bash+network(WORDS) may
+reach the network, and bash!full(WORDS) is about full access. Deny comes before ask, ask before allow,
+and all before the mode.";
 
 /// The name of the list in the answer.
 const MEMBER: &str = "rules";

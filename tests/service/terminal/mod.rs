@@ -2,6 +2,7 @@
 
 mod board;
 mod damage;
+mod day;
 mod drops;
 mod hostile;
 mod keys;
