@@ -868,7 +868,7 @@ async fn a14_a_command_that_waits_goes_on_after_the_answer_of_another() {
     ];
     let (code, out, err) = run(&allow).await.unwrap();
     assert_eq!(code, 0, "{err}");
-    let line = "1 allowed by ana\n  1 edit in default: changes ";
+    let line = "1 allowed by ana; the rule: edit(notes.txt)\n  1 edit in default: changes ";
     assert!(out.starts_with(line), "{out}");
     let (code, out, err) = waiting.await.unwrap();
     assert_eq!((code, &*out), (0, "done\n"), "{err}");

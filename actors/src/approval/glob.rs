@@ -22,7 +22,7 @@ pub(super) fn covers(globs: &[Glob], text: &str) -> bool {
     )
 }
 
-/// Whether patterns cover items one by one, where some patterns match any number of items. The time
+/// True if patterns cover items one by one, where some patterns match any number of items. The time
 /// is bounded by the product of their numbers.
 pub(super) fn wild<P, I>(
     patterns: &[P],

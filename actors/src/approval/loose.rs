@@ -36,7 +36,7 @@ impl Sequence {
         Self(pieces)
     }
 
-    /// Whether a line has all of them in this order, with anything between: once with quotes and
+    /// True if a line has all of them in this order, with anything between: once with quotes and
     /// backslashes taken out (`r\m`, `'r'm`), once with these as gaps (`"rm"-x`). Dashes may join words.
     pub(super) fn is_in(&self, line: &str) -> bool {
         let is_quote = |c: char| matches!(c, '\'' | '"' | '\\');

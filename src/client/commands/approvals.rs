@@ -266,7 +266,11 @@ fn refused(error: &ChoiceError, verb: &str, output: &mut Output) -> CommandError
 
 fn answer_line(answer: &Answered) -> String {
     let by = words::by(answer.by.as_deref());
-    format!("{} {}{by}", answer.id, words::verdict(answer.answer))
+    let rule = answer.rule.as_deref();
+    let rule = rule.map_or(String::new(), |rule| {
+        format!("; the rule: {}", visible::judged(rule))
+    });
+    format!("{} {}{by}{rule}", answer.id, words::verdict(answer.answer))
 }
 
 fn whole_lines(Waiting { approvals }: Waiting) -> Vec<String> {
@@ -296,7 +300,7 @@ fn approval_lines(open: &OpenApproval) -> Vec<String> {
         short_digest(approval),
         command_line("approve", conversation, approval)
     );
-    let body = judged(&approval.subject);
+    let body = judged(approval);
     [head].into_iter().chain(body).chain([answer]).collect()
 }
 

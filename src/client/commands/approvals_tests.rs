@@ -11,6 +11,25 @@ fn open(conversation: &str, folder: &str) -> Value {
     })
 }
 
+/// Spec: [CLI-792]
+#[test]
+fn the_rule_of_a_longer_scope_is_shown_before_and_named_after() {
+    let mut asked = open("a", "/w");
+    asked["rule"] = json!("bash(git log *; tail *)");
+    let asked: OpenApproval = serde_json::from_value(asked).unwrap();
+    let shown = "  the rule for longer: bash(git log *; tail *)";
+    assert_eq!(approval_lines(&asked)[2], shown);
+    let waits = crate::client::commands::asks::approval_lines("a", &asked.approval);
+    assert_eq!(waits[2], shown);
+    let answered =
+        json!({"id": 1, "answer": "allow", "scope": "run", "rule": "bash(ls *)", "by": "ana"});
+    let answered: Answered = serde_json::from_value(answered).unwrap();
+    assert_eq!(
+        answer_line(&answered),
+        "1 allowed by ana; the rule: bash(ls *)"
+    );
+}
+
 /// Spec: [CLI-592] [APPR-590]
 #[test]
 fn what_waits_is_shown_with_its_digest_and_the_command_line_that_allows_it() {

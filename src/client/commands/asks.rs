@@ -1,7 +1,7 @@
 //! The behaviour of a command when a tool of its run waits for an operator's answer.
 
 use clap::ValueEnum;
-use harness_protocol::{AnswerOrder, Approval, Scope, Subject, Verdict, words};
+use harness_protocol::{AnswerOrder, Approval, Scope, Verdict, words};
 
 use crate::client::commands::approval_choice::command_line;
 use crate::visible;
@@ -51,12 +51,13 @@ pub(super) fn approval_lines(conversation: &str, approval: &Approval) -> Vec<Str
         "harness: waits for an answer: {}, or harness deny {id} -c {conversation}",
         command_line("approve", conversation, approval)
     );
-    let body = judged(subject);
+    let body = judged(approval);
     [head].into_iter().chain(body).chain([answers]).collect()
 }
 
-/// The lines that an operator judges: the diff or the command, with what is to be known of it.
-pub(super) fn judged(subject: &Subject) -> Vec<String> {
+/// The lines that an operator judges: the diff or the command, with its notes and the rule that a longer scope makes.
+pub(super) fn judged(approval: &Approval) -> Vec<String> {
+    let subject = &approval.subject;
     let body = subject.body().split_terminator('\n');
     let mut lines: Vec<String> = body
         .map(|line| format!("  {}", visible::judged(line)))
@@ -67,5 +68,7 @@ pub(super) fn judged(subject: &Subject) -> Vec<String> {
     }
     let beyond_undo = subject.command().and_then(words::beyond_undo);
     lines.extend(beyond_undo.map(|text| format!("  note: {text}")));
+    let rule = approval.rule.as_deref();
+    lines.extend(rule.map(|rule| format!("  the rule for longer: {}", visible::judged(rule))));
     lines
 }

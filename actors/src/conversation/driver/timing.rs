@@ -1,4 +1,4 @@
-//! How long runs and thinking take: from record to record, at the time of writing.
+//! The durations of runs and thinking: from the time of one record to that of another.
 
 use crate::journal::Record;
 use crate::reply::BlockKind;

@@ -162,7 +162,7 @@ impl Compaction {
         reason != CompactionReason::Overflow && !is_too_long
     }
 
-    /// How many tokens a request may have, if that is known.
+    /// Maximum number of tokens of a request. `None` if it is not known.
     pub(super) fn window(&self, next: &Next<'_>) -> Option<u64> {
         let known = window(next.plan, self.info.as_deref());
         let named = self.named_window;

@@ -275,7 +275,7 @@ mod tests {
         // What changed is not known.
         let unknown = "files that job 1 changed: make all";
         assert_eq!(told(&ended(Value::Null), None), owned(&[unknown]));
-        // An undo before the end has told of the job, and what changed is told once more.
+        // An undo before the end of the job named the job; an undo after it names the files.
         let undone = json!({"type": "undone", "data": {"behind": 0, "files": []}});
         let [first @ .., end] = &one[..] else {
             panic!()

@@ -100,7 +100,7 @@ impl Keyed {
         Self { named, digest }
     }
 
-    /// Whether it has that text and the contents of those files, by what is known.
+    /// True if it has that text and those files, or if its own are not known.
     #[must_use]
     pub fn is_of(&self, content: &str, attachments: &[Attachment]) -> bool {
         let digest = Digest::from_message(content, attachments);
@@ -528,7 +528,7 @@ impl Ledger {
         self.tools.as_ref()
     }
 
-    /// Whether the last reply failed or was cut short, and can be left out to be asked for again.
+    /// True if the last reply failed or was cut short, and can be left out and requested again.
     #[must_use]
     pub fn has_failed(&self) -> bool {
         self.failed && self.history.may_take_back()

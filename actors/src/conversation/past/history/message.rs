@@ -79,7 +79,7 @@ impl Message {
         }
     }
 
-    /// Whether what is kept of the past may begin with it: no result is after its call then.
+    /// True if the kept part of the past may begin with it: not with results, whose calls would be missing.
     pub(super) fn may_begin(&self) -> bool {
         !matches!(self.kind, Kind::User { answers: true })
     }
