@@ -11,9 +11,9 @@
 
 use std::time::{Duration, Instant};
 
-use harness_protocol::{Event, History, PastEvent, Snapshot};
+use harness_protocol::{ConversationSnapshot, Event, HistoryPage, PastEvent};
 use harness_tui::{
-    App, Depth, Key, KeyPress, Msg, News, Order, PromptHistory, Scheme, Start, Theme, draw,
+    App, AppStart, ClientOrder, Depth, Key, KeyPress, Msg, News, PromptHistory, Scheme, Theme, draw,
 };
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
@@ -126,7 +126,7 @@ fn measure(name: &str, mut work: impl FnMut()) -> Duration {
 /// A client that has loaded everything.
 fn attached() -> App {
     let events: Vec<PastEvent> = (1..=PARTS).map(past).collect();
-    let (app, _) = App::new(Start {
+    let (app, _) = App::new(AppStart {
         name: "bench".to_owned(),
         client_key: "k".to_owned(),
         conversation: "c".to_owned(),
@@ -142,17 +142,21 @@ fn attached() -> App {
         "summary": {"id": "c", "state": "idle", "prompts": 1, "turns": 1, "records": PARTS,
             "usage": usage, "created_at": 1, "active_at": 1},
         "state": "idle", "message": "", "settings": {}, "queue": [], "attached": 1,
-        "history": History { events, before: None, after: None },
+        "history": HistoryPage { events, before: None, after: None },
         "position": format!("a-{PARTS}-0"),
     });
-    let snapshot: Box<Snapshot> = serde_json::from_value(snapshot).unwrap();
+    let snapshot: Box<ConversationSnapshot> = serde_json::from_value(snapshot).unwrap();
     let news = News::Snapshot {
         snapshot,
         reset: None,
     };
     let orders = app.update(Msg::News(Box::new(news)), Duration::ZERO);
     assert!(
-        orders.is_empty() || matches!(orders[0], harness_tui::Effect::Order(Order::Older { .. }))
+        orders.is_empty()
+            || matches!(
+                orders[0],
+                harness_tui::AppEffect::Order(ClientOrder::Older { .. })
+            )
     );
     app
 }

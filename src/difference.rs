@@ -12,7 +12,7 @@ const DEFAULT: &str = "default";
 
 /// One side's value of a setting.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(crate) struct Said {
+pub(crate) struct SideValue {
     /// Its value; nothing if it is unset.
     pub(crate) value: Option<String>,
     /// Where it came from, as `harness config` says it.
@@ -21,20 +21,23 @@ pub(crate) struct Said {
 
 /// A setting that the running service has another value of than this shell.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(crate) struct Difference {
+pub(crate) struct SettingDifference {
     /// Its name.
     pub(crate) key: String,
     /// The service's value.
-    pub(crate) service: Said,
+    pub(crate) service: SideValue,
     /// This shell's value.
-    pub(crate) shell: Said,
+    pub(crate) shell: SideValue,
 }
 
 /// Finds the settings that differ. One that a side does not know is not compared.
-pub(crate) fn differences(service: &[SettingValue], shell: &[SettingValue]) -> Vec<Difference> {
+pub(crate) fn differences(
+    service: &[SettingValue],
+    shell: &[SettingValue],
+) -> Vec<SettingDifference> {
     let differs = |ours: &SettingValue| {
         let theirs = service.iter().find(|theirs| theirs.key == ours.key)?;
-        (!is_same(theirs, ours)).then(|| Difference {
+        (!is_same(theirs, ours)).then(|| SettingDifference {
             key: ours.key.clone(),
             service: value_text(theirs),
             shell: value_text(ours),
@@ -43,8 +46,8 @@ pub(crate) fn differences(service: &[SettingValue], shell: &[SettingValue]) -> V
     shell.iter().filter_map(differs).collect()
 }
 
-fn value_text(value: &SettingValue) -> Said {
-    Said {
+fn value_text(value: &SettingValue) -> SideValue {
+    SideValue {
         value: value.value.clone(),
         source: value.source.clone(),
     }
@@ -67,7 +70,7 @@ fn is_same(theirs: &SettingValue, ours: &SettingValue) -> bool {
     }
 }
 
-impl Said {
+impl SideValue {
     /// True if it was given, and is not the default.
     pub(crate) fn is_given(&self) -> bool {
         self.source != DEFAULT
@@ -83,16 +86,16 @@ impl Said {
     }
 }
 
-impl Difference {
+impl SettingDifference {
     /// Whether its values must not be shown.
     pub(crate) fn is_secret(&self) -> bool {
-        let is_masked = |said: &Said| said.value.as_deref() == Some(MASK);
+        let is_masked = |said: &SideValue| said.value.as_deref() == Some(MASK);
         is_masked(&self.service) || is_masked(&self.shell)
     }
 
     /// The running service's value, in few words.
     pub(crate) fn of_service(&self) -> String {
-        let Said { value, source } = &self.service;
+        let SideValue { value, source } = &self.service;
         match value.as_deref() {
             None => "unset".to_owned(),
             Some(MASK) if self.shell.value.as_deref() == Some(MASK) => {
@@ -110,7 +113,7 @@ impl Difference {
             service,
             shell,
         } = self;
-        let is_set = |said: &Said| said.value.as_deref() == Some(MASK);
+        let is_set = |said: &SideValue| said.value.as_deref() == Some(MASK);
         match (is_set(service), is_set(shell)) {
             (true, true) => format!("{key}: another one than in this shell's {}", shell.source),
             (true, false) => {
@@ -147,7 +150,7 @@ mod tests {
 
     fn lines(service: &[SettingValue], shell: &[SettingValue]) -> Vec<String> {
         let found = differences(service, shell);
-        found.iter().map(Difference::line).collect()
+        found.iter().map(SettingDifference::line).collect()
     }
 
     /// Spec: [CLI-93]
@@ -176,7 +179,7 @@ mod tests {
             ]
         );
         let found = differences(&service, &shell);
-        let shown: Vec<String> = found.iter().map(Difference::of_service).collect();
+        let shown: Vec<String> = found.iter().map(SettingDifference::of_service).collect();
         let expected = [
             "m1, HARNESS_MODEL",
             "unset",

@@ -25,8 +25,8 @@ use harness_actors::Redaction;
 
 use crate::cli::color::ColorFlag;
 use crate::cli::shell_files::ShellFileError;
-use crate::cli::{Alone, Cli, Command, Serve, ShowConfig, ShowVersion};
-use crate::config::{Config, HomeFlag};
+use crate::cli::{Alone, Cli, ProgramCommand, Serve, ShowConfig, ShowVersion};
+use crate::config::{HomeFlag, LoadedConfig};
 use crate::doctor::Examine;
 use crate::logging::service_log;
 use crate::serve::error::ServiceError;
@@ -51,16 +51,22 @@ fn main() {
         std::process::exit(cli::wrong_use::tell(&error, &words.collect::<Vec<_>>()))
     });
     let result = match command {
-        Some(Command::Serve(serve)) => run_service(&serve, closed),
-        Some(Command::Config(show)) => show_config(&show),
-        Some(Command::Doctor(examine)) => std::process::exit(examine_journals(&examine, &home)),
-        Some(Command::Workflow(workflow)) => std::process::exit(work(&workflow, &home, color)),
-        Some(Command::Completions(it)) => {
+        Some(ProgramCommand::Serve(serve)) => run_service(&serve, closed),
+        Some(ProgramCommand::Config(show)) => show_config(&show),
+        Some(ProgramCommand::Doctor(examine)) => {
+            std::process::exit(examine_journals(&examine, &home))
+        }
+        Some(ProgramCommand::Workflow(workflow)) => {
+            std::process::exit(work(&workflow, &home, color))
+        }
+        Some(ProgramCommand::Completions(it)) => {
             std::process::exit(printed(cli::shell_files::completions(&it)))
         }
-        Some(Command::Man(it)) => std::process::exit(printed(cli::shell_files::man(&it))),
-        Some(Command::Version(it)) => std::process::exit(printed(show_version(&it))),
-        Some(Command::Client(command)) => std::process::exit(client::run(&command, &home, color)),
+        Some(ProgramCommand::Man(it)) => std::process::exit(printed(cli::shell_files::man(&it))),
+        Some(ProgramCommand::Version(it)) => std::process::exit(printed(show_version(&it))),
+        Some(ProgramCommand::Client(command)) => {
+            std::process::exit(client::run(&command, &home, color))
+        }
         None => std::process::exit(attach_alone(&alone, &home, color)),
     };
     exit(result);
@@ -84,7 +90,7 @@ fn run_service(serve: &Serve, closed: std::io::Result<()>) -> Result<(), Service
         // What ends the terminal's session then leaves the service alone.
         nix::unistd::setsid().map_err(std::io::Error::from)?;
     }
-    let config = Config::from_process(&serve.settings)?;
+    let config = LoadedConfig::from_process(&serve.settings)?;
     let redaction = Redaction::new(config.secrets.clone());
     service_log::start(&config.log, serve.detached, redaction.clone())?;
     let _last_lines = service_log::FlushAtEnd;
@@ -165,7 +171,7 @@ fn show_version(show: &ShowVersion) -> Result<(), ShellFileError> {
 }
 
 fn show_config(show: &ShowConfig) -> Result<(), ServiceError> {
-    let config = Config::from_process(&show.settings)?;
+    let config = LoadedConfig::from_process(&show.settings)?;
     let running = client::beside(&config);
     let text = if show.json {
         config.as_json(running.as_ref())

@@ -32,7 +32,7 @@ const LOOK: OFlag = READ;
 
 /// How links in a path are treated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Links {
+pub enum LinkPolicy {
     /// Those that stay below the folder are followed.
     Inside,
     /// None is followed.
@@ -48,7 +48,7 @@ pub enum BeneathError {
     /// There is a link in the path, and none is followed.
     #[display("it is a link")]
     Link,
-    /// The path leads into the part of the folder that is left out, see [`Folder::without`].
+    /// The path leads into the part of the folder that is left out, see [`FolderHandle::without`].
     #[display("it lies in a part of the folder that is left out")]
     LeftOut,
     /// It is a folder, a pipe, a device, a socket or a file of the kernel's.
@@ -80,12 +80,12 @@ impl BeneathError {
 
 /// Identifies a file by device and inode, independent of its names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Identity {
+struct FileIdentity {
     device: u64,
     number: u64,
 }
 
-impl Identity {
+impl FileIdentity {
     fn from_metadata(found: &Metadata) -> Self {
         Self {
             device: found.dev(),
@@ -96,15 +96,15 @@ impl Identity {
 
 /// A folder that is held open: it stays the same one when its name is given to another.
 #[derive(Debug)]
-pub struct Folder {
+pub struct FolderHandle {
     /// Kept as a file, for its metadata. On Linux it reads nothing.
     handle: File,
     /// The prefixes of absolute paths to it.
     names: Vec<PathBuf>,
-    left_out: Option<Identity>,
+    left_out: Option<FileIdentity>,
 }
 
-impl Folder {
+impl FolderHandle {
     /// Opens a folder and follows links on the way: the caller that names it trusts that path.
     ///
     /// # Errors
@@ -131,7 +131,7 @@ impl Folder {
         if is_inside {
             self.left_out = fs::metadata(other)
                 .ok()
-                .map(|found| Identity::from_metadata(&found));
+                .map(|found| FileIdentity::from_metadata(&found));
         }
         self
     }
@@ -149,7 +149,7 @@ impl Folder {
     ///
     /// # Errors
     /// When there is none that may be opened.
-    pub fn look(&self, path: &Path, links: Links) -> Result<Metadata, BeneathError> {
+    pub fn look(&self, path: &Path, links: LinkPolicy) -> Result<Metadata, BeneathError> {
         regular(&self.find(path, links, LOOK)?)
     }
 
@@ -157,7 +157,7 @@ impl Folder {
     ///
     /// # Errors
     /// When there is none that may be opened, or that can be read.
-    pub fn open_file(&self, path: &Path, links: Links) -> Result<File, BeneathError> {
+    pub fn open_file(&self, path: &Path, links: LinkPolicy) -> Result<File, BeneathError> {
         opened(|flags| self.find(path, links, flags))
     }
 
@@ -165,7 +165,7 @@ impl Folder {
     ///
     /// # Errors
     /// When there is none that may be opened.
-    pub fn open_folder(&self, path: &Path, links: Links) -> Result<Self, BeneathError> {
+    pub fn open_folder(&self, path: &Path, links: LinkPolicy) -> Result<Self, BeneathError> {
         let handle = self.find(path, links, LOOK)?;
         if !handle.metadata()?.is_dir() {
             return Err(Errno::ENOTDIR.into());
@@ -193,7 +193,7 @@ impl Folder {
         }))
     }
 
-    fn find(&self, path: &Path, links: Links, flags: OFlag) -> Result<File, BeneathError> {
+    fn find(&self, path: &Path, links: LinkPolicy, flags: OFlag) -> Result<File, BeneathError> {
         let path = self.relative(path)?;
         // The kernel knows nothing of a part that is left out.
         if self.left_out.is_none()
@@ -215,7 +215,7 @@ impl Folder {
 
     /// Goes from folder to folder, each held by its handle. What a link says is only a further part
     /// of the way, so no exchange of names leads out, and `..` leads back to where we came from.
-    fn walk(&self, path: &Path, links: Links, flags: OFlag) -> Result<File, BeneathError> {
+    fn walk(&self, path: &Path, links: LinkPolicy, flags: OFlag) -> Result<File, BeneathError> {
         let mut passed: Vec<File> = Vec::new();
         let mut ahead: VecDeque<OsString> = steps(path).collect();
         let mut followed = 0;
@@ -227,7 +227,7 @@ impl Folder {
             }
             let here = passed.last().unwrap_or(&self.handle);
             match readlinkat(here, &*step) {
-                Ok(_) if links == Links::Refused => return Err(BeneathError::Link),
+                Ok(_) if links == LinkPolicy::Refused => return Err(BeneathError::Link),
                 Ok(_) if followed == MAX_LINKS => return Err(Errno::ELOOP.into()),
                 Ok(target) => {
                     followed += 1;
@@ -254,7 +254,7 @@ impl Folder {
 
     fn check_left_out(&self, found: &File) -> Result<(), BeneathError> {
         match self.left_out {
-            Some(left_out) if Identity::from_metadata(&found.metadata()?) == left_out => {
+            Some(left_out) if FileIdentity::from_metadata(&found.metadata()?) == left_out => {
                 Err(BeneathError::LeftOut)
             }
             Some(_) | None => Ok(()),
@@ -281,7 +281,9 @@ fn opened(find: impl Fn(OFlag) -> Result<File, BeneathError>) -> Result<File, Be
         // The system has no /proc. The name is looked up again, and must lead to the same file.
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             let again = find(READ)?;
-            if Identity::from_metadata(&regular(&again)?) == Identity::from_metadata(&judged) {
+            if FileIdentity::from_metadata(&regular(&again)?)
+                == FileIdentity::from_metadata(&judged)
+            {
                 return Ok(again);
             }
             Err(io::Error::other("it was exchanged while it was opened").into())
@@ -334,14 +336,19 @@ fn refuse_others(folder: &File, step: &OsStr) -> Result<(), BeneathError> {
 /// forbids to ask, or because it refuses a link. Of links, the walk says which one and follows
 /// absolute ones that lead back below the folder.
 #[cfg(target_os = "linux")]
-fn ask_kernel(folder: &File, path: &Path, links: Links, flags: OFlag) -> Option<io::Result<File>> {
+fn ask_kernel(
+    folder: &File,
+    path: &Path,
+    links: LinkPolicy,
+    flags: OFlag,
+) -> Option<io::Result<File>> {
     use nix::fcntl::{OpenHow, ResolveFlag, openat2};
 
     /// How often the kernel may find that names were exchanged while it looked.
     const MAX_TRIES: usize = 16;
 
     let mut resolve = ResolveFlag::RESOLVE_BENEATH | ResolveFlag::RESOLVE_NO_MAGICLINKS;
-    if links == Links::Refused {
+    if links == LinkPolicy::Refused {
         resolve |= ResolveFlag::RESOLVE_NO_SYMLINKS;
     }
     let how = OpenHow::new()
@@ -365,7 +372,7 @@ fn ask_kernel(folder: &File, path: &Path, links: Links, flags: OFlag) -> Option<
 
 /// Only Linux can be asked.
 #[cfg(not(target_os = "linux"))]
-fn ask_kernel(_: &File, _: &Path, _: Links, _: OFlag) -> Option<io::Result<File>> {
+fn ask_kernel(_: &File, _: &Path, _: LinkPolicy, _: OFlag) -> Option<io::Result<File>> {
     None
 }
 

@@ -45,7 +45,7 @@ fn place() -> (TempDir, PathBuf) {
 }
 
 /// The content there; else the error.
-fn read(folder: &Folder, path: &str, links: Links) -> Result<String, String> {
+fn read(folder: &FolderHandle, path: &str, links: LinkPolicy) -> Result<String, String> {
     let mut file = folder
         .open_file(Path::new(path), links)
         .map_err(|error| error.to_string())?;
@@ -55,7 +55,7 @@ fn read(folder: &Folder, path: &str, links: Links) -> Result<String, String> {
 }
 
 /// The same by the walk alone, as where the kernel cannot be asked.
-fn walked(folder: &Folder, path: &str, links: Links) -> Result<String, String> {
+fn walked(folder: &FolderHandle, path: &str, links: LinkPolicy) -> Result<String, String> {
     let path = folder.relative(Path::new(path));
     let found = path.and_then(|path| folder.walk(path, links, LOOK));
     let file = found.and_then(|found| {
@@ -73,7 +73,7 @@ fn walked(folder: &Folder, path: &str, links: Links) -> Result<String, String> {
 #[test]
 fn what_lies_below_is_opened_and_nothing_else() {
     let (_outer, work) = place();
-    let folder = Folder::open(&work).unwrap();
+    let folder = FolderHandle::open(&work).unwrap();
     let absolute = work.join("sub/note");
     for path in [
         "sub/note",
@@ -88,12 +88,12 @@ fn what_lies_below_is_opened_and_nothing_else() {
         absolute.to_str().unwrap(),
     ] {
         assert_eq!(
-            read(&folder, path, Links::Inside).unwrap(),
+            read(&folder, path, LinkPolicy::Inside).unwrap(),
             "note",
             "{path}"
         );
         assert_eq!(
-            walked(&folder, path, Links::Inside).unwrap(),
+            walked(&folder, path, LinkPolicy::Inside).unwrap(),
             "note",
             "{path}"
         );
@@ -117,8 +117,8 @@ fn what_lies_below_is_opened_and_nothing_else() {
         ("sub/note/x", "Not a directory"),
     ] {
         for told in [
-            read(&folder, path, Links::Inside).unwrap_err(),
-            walked(&folder, path, Links::Inside).unwrap_err(),
+            read(&folder, path, LinkPolicy::Inside).unwrap_err(),
+            walked(&folder, path, LinkPolicy::Inside).unwrap_err(),
         ] {
             assert!(told.contains(reason), "{path}: {told}");
         }
@@ -129,12 +129,15 @@ fn what_lies_below_is_opened_and_nothing_else() {
 #[test]
 fn where_links_are_refused_none_is_followed() {
     let (_outer, work) = place();
-    let folder = Folder::open(&work).unwrap();
-    assert_eq!(read(&folder, "sub/note", Links::Refused).unwrap(), "note");
+    let folder = FolderHandle::open(&work).unwrap();
+    assert_eq!(
+        read(&folder, "sub/note", LinkPolicy::Refused).unwrap(),
+        "note"
+    );
     for path in ["inner", "folder/note", "outer", "dangling", "loop", "back"] {
         for told in [
-            read(&folder, path, Links::Refused).unwrap_err(),
-            walked(&folder, path, Links::Refused).unwrap_err(),
+            read(&folder, path, LinkPolicy::Refused).unwrap_err(),
+            walked(&folder, path, LinkPolicy::Refused).unwrap_err(),
         ] {
             assert_eq!(told, "it is a link", "{path}");
         }
@@ -148,8 +151,11 @@ fn a_part_that_is_left_out_is_reached_by_no_name_or_link() {
     symlink(&work, outer.path().join("alias")).unwrap();
     let alias = outer.path().join("alias");
     for state in [work.join("state"), alias.join("state")] {
-        let folder = Folder::open(&work).unwrap().without(&state);
-        assert_eq!(read(&folder, "back/note", Links::Inside).unwrap(), "note");
+        let folder = FolderHandle::open(&work).unwrap().without(&state);
+        assert_eq!(
+            read(&folder, "back/note", LinkPolicy::Inside).unwrap(),
+            "note"
+        );
         let moved = work.join("moved");
         for path in [
             "state/token",
@@ -158,21 +164,24 @@ fn a_part_that_is_left_out_is_reached_by_no_name_or_link() {
             "to-token",
             "state",
         ] {
-            let told = read(&folder, path, Links::Inside).unwrap_err();
+            let told = read(&folder, path, LinkPolicy::Inside).unwrap_err();
             assert!(told.contains("is left out"), "{path}: {told}");
         }
         // Its name is not what counts.
         fs::rename(work.join("state"), &moved).unwrap();
-        let told = read(&folder, "moved/token", Links::Inside).unwrap_err();
+        let told = read(&folder, "moved/token", LinkPolicy::Inside).unwrap_err();
         assert!(told.contains("is left out"), "{told}");
         fs::rename(&moved, work.join("state")).unwrap();
     }
     // The folder may be left out whole; one that lies elsewhere changes nothing.
-    let none = Folder::open(&work).unwrap().without(&alias);
-    assert!(read(&none, "sub/note", Links::Inside).is_err());
+    let none = FolderHandle::open(&work).unwrap().without(&alias);
+    assert!(read(&none, "sub/note", LinkPolicy::Inside).is_err());
     for other in [outer.path().join("none"), outer.path().to_owned()] {
-        let folder = Folder::open(&work).unwrap().without(&other);
-        assert_eq!(read(&folder, "sub/note", Links::Inside).unwrap(), "note");
+        let folder = FolderHandle::open(&work).unwrap().without(&other);
+        assert_eq!(
+            read(&folder, "sub/note", LinkPolicy::Inside).unwrap(),
+            "note"
+        );
     }
 }
 
@@ -180,31 +189,31 @@ fn a_part_that_is_left_out_is_reached_by_no_name_or_link() {
 #[test]
 fn a_folder_below_is_listed_and_holds_its_own_in() {
     let (_outer, work) = place();
-    let folder = Folder::open(&work).unwrap();
-    let sub = folder.open_folder(Path::new("folder"), Links::Inside);
+    let folder = FolderHandle::open(&work).unwrap();
+    let sub = folder.open_folder(Path::new("folder"), LinkPolicy::Inside);
     let sub = sub.unwrap();
     let mut names: Vec<OsString> = sub.list().unwrap().map(Result::unwrap).collect();
     names.sort();
     assert_eq!(names, ["deep", "note", "round", "up"]);
-    assert_eq!(read(&sub, "note", Links::Inside).unwrap(), "note");
-    let told = read(&sub, "up", Links::Inside).unwrap_err();
+    assert_eq!(read(&sub, "note", LinkPolicy::Inside).unwrap(), "note");
+    let told = read(&sub, "up", LinkPolicy::Inside).unwrap_err();
     assert_eq!(told, "it leads out of the folder");
     for (path, reason) in [("up", "leads out"), ("sub/note", "Not a directory")] {
-        let told = folder.open_folder(Path::new(path), Links::Inside);
+        let told = folder.open_folder(Path::new(path), LinkPolicy::Inside);
         let told = told.unwrap_err().to_string();
         assert!(told.contains(reason), "{path}: {told}");
     }
     // The handle is the folder, whatever its name leads to.
     fs::rename(work.join("sub"), work.join("other")).unwrap();
-    assert_eq!(read(&sub, "note", Links::Inside).unwrap(), "note");
+    assert_eq!(read(&sub, "note", LinkPolicy::Inside).unwrap(), "note");
 }
 
 /// Spec: [SEC-41]
 #[test]
 fn no_device_is_opened() {
-    let devices = Folder::open(Path::new("/dev")).unwrap();
+    let devices = FolderHandle::open(Path::new("/dev")).unwrap();
     for path in ["null", "tty", "zero"] {
-        let told = read(&devices, path, Links::Inside).unwrap_err();
+        let told = read(&devices, path, LinkPolicy::Inside).unwrap_err();
         assert!(told == "it is not a file", "{path}: {told}");
         let told = open_anywhere(&Path::new("/dev").join(path)).unwrap_err();
         assert_eq!(told.to_string(), "it is not a file");
@@ -216,8 +225,8 @@ fn no_device_is_opened() {
 #[test]
 fn a_file_of_the_kernels_processes_is_none() {
     // What such a file says is not for the log of a test either.
-    let reason = |folder: &Folder, path: &str| read(folder, path, Links::Inside).err();
-    let processes = Folder::open(Path::new("/proc")).unwrap();
+    let reason = |folder: &FolderHandle, path: &str| read(folder, path, LinkPolicy::Inside).err();
+    let processes = FolderHandle::open(Path::new("/proc")).unwrap();
     for path in ["self/environ", "self/mem", "version"] {
         let told = reason(&processes, path);
         assert_eq!(told.as_deref(), Some("it is not a file"), "{path}");
@@ -231,7 +240,7 @@ fn a_file_of_the_kernels_processes_is_none() {
             "{path}"
         );
     }
-    let all = Folder::open(Path::new("/")).unwrap();
+    let all = FolderHandle::open(Path::new("/")).unwrap();
     assert!(reason(&all, "proc/self/environ").is_some());
     assert!(open_anywhere(Path::new("/proc/self/environ")).is_err());
 }
@@ -253,15 +262,15 @@ fn an_exchange_of_names_leads_nowhere_else() {
             }
         }
     });
-    let folder = Folder::open(&work).unwrap();
+    let folder = FolderHandle::open(&work).unwrap();
     let began = Instant::now();
     let (mut rounds, mut found) = (0, 0);
     // The folder may be there rarely, if a single processor does both.
     while rounds < 20_000 || (found == 0 && began.elapsed() < Duration::from_secs(30)) {
         rounds += 1;
         for text in [
-            read(&folder, "sub/note", Links::Inside),
-            walked(&folder, "sub/note", Links::Inside),
+            read(&folder, "sub/note", LinkPolicy::Inside),
+            walked(&folder, "sub/note", LinkPolicy::Inside),
         ]
         .into_iter()
         .flatten()

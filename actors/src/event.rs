@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use harness_protocol::{DeltaKind, Event, Outcome as ShownOutcome, State, Usage};
+use harness_protocol::{ActivityState, DeltaKind, EndOutcome as ShownOutcome, Event, TokenUsage};
 
 use crate::journal::{Activity, Outcome, Record, Totals};
 use crate::reply::{Block, BlockKind, Object};
@@ -407,7 +407,7 @@ pub fn passing_event(passing: Passing, timestamp: u64) -> Event {
         Passing::ToolOutput { id, offset, text } => Event::ToolOutput { id, offset, text },
         Passing::Discarded => Event::Discarded {},
         Passing::Failed(message) => Event::Status {
-            state: State::Error,
+            state: ActivityState::Error,
             message,
             timestamp,
         },
@@ -444,26 +444,26 @@ fn block_event(block: &Block, partial: bool, duration_ms: Option<u64>, timestamp
 }
 
 /// The counts that the API reported.
-fn counts(usage: &Object) -> Usage {
+fn counts(usage: &Object) -> TokenUsage {
     let usage = crate::reply::Usage::from(usage.clone());
     usage.counts()
 }
 
 /// The state that clients see of a conversation's activity.
 #[must_use]
-pub fn state(activity: Activity) -> State {
+pub fn state(activity: Activity) -> ActivityState {
     match activity {
-        Activity::Idle => State::Idle,
-        Activity::Thinking => State::Thinking,
-        Activity::RunningTool => State::RunningTool,
-        Activity::Error => State::Error,
+        Activity::Idle => ActivityState::Idle,
+        Activity::Thinking => ActivityState::Thinking,
+        Activity::RunningTool => ActivityState::RunningTool,
+        Activity::Error => ActivityState::Error,
     }
 }
 
 /// The token counts of a conversation.
 #[must_use]
-pub fn usage(totals: &Totals) -> Usage {
-    Usage {
+pub fn usage(totals: &Totals) -> TokenUsage {
+    TokenUsage {
         input_tokens: totals.input_tokens,
         output_tokens: totals.output_tokens,
         cache_creation_input_tokens: totals.cache_creation_input_tokens,

@@ -142,7 +142,7 @@ pub use threads::{BlockingError, blocking, start_thread};
 pub use tool::{Cancellation, Tool, ToolContext, ToolError, ToolFuture, Touched, standard_tools};
 pub use workflow::hooks::{
     AcceptAllValidator, CommandHealthChecker, CommandValidator, HealthChecker, NoopHealthChecker,
-    OutcomeValidator, Verdict,
+    OutcomeValidator, OutcomeVerdict,
 };
 pub use workflow::select::{FeatureSelector, FirstPendingFeatureSelector};
 pub use workflow::state::RunErrorKind;

@@ -237,8 +237,8 @@ impl Usage {
 
     /// The counts that have a price.
     #[must_use]
-    pub fn counts(&self) -> harness_protocol::Usage {
-        harness_protocol::Usage {
+    pub fn counts(&self) -> harness_protocol::TokenUsage {
+        harness_protocol::TokenUsage {
             input_tokens: self.count("input_tokens"),
             output_tokens: self.count("output_tokens"),
             cache_creation_input_tokens: self.count("cache_creation_input_tokens"),

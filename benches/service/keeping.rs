@@ -8,8 +8,8 @@ use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use futures_util::{FutureExt as _, StreamExt as _, future, stream};
 use harness_actors::journal::{
-    AppendError, Damage, Durability, Header, Journal, JournalStore as _, JsonLinesStore, NewRecord,
-    Page, PageLimit, Position, Replaced,
+    AppendError, Durability, Header, Journal, JournalDamage, JournalPage, JournalStore as _,
+    JsonLinesStore, NewRecord, PageLimit, Position, Replaced,
 };
 use harness_actors::model::{ModelError, Transport, TransportRequest, TransportStream};
 use harness_actors::storage::{StorageError, StorageFuture};
@@ -110,11 +110,15 @@ impl Journal for Unkept {
         self.0.append(expected, records, durability)
     }
 
-    fn read(&self, after: u64, limit: PageLimit) -> StorageFuture<Result<Page, StorageError>> {
+    fn read(
+        &self,
+        after: u64,
+        limit: PageLimit,
+    ) -> StorageFuture<Result<JournalPage, StorageError>> {
         self.0.read(after, limit)
     }
 
-    fn check(&self) -> StorageFuture<Result<Damage, StorageError>> {
+    fn check(&self) -> StorageFuture<Result<JournalDamage, StorageError>> {
         self.0.check()
     }
 

@@ -36,7 +36,7 @@ use bytes::Bytes;
 use harness_actors::conversation::messages::SubmitPrompt;
 use harness_actors::conversation::{Defaults, Effect, Input, Ledger, Machine, Planner};
 use harness_actors::model::messages::ModelEvent;
-use harness_actors::model::{Assembler, Caching, SseLines, Step};
+use harness_actors::model::{AssembledStep, Assembler, Caching, SseLines};
 use harness_actors::tool::ToolOutcome;
 use harness_actors::tool::messages::ToolEvent;
 use harness_actors::{Block, CallId, ConversationId, Object, ReplyEnd};
@@ -99,7 +99,7 @@ fn decoding() {
                 let mut chunk = chunk.clone();
                 while let Some(event) = lines.next(&mut chunk).unwrap() {
                     let step = assembler.take(&event.event, &event.data).unwrap();
-                    blocks += usize::from(matches!(step, Step::Block(..)));
+                    blocks += usize::from(matches!(step, AssembledStep::Block(..)));
                 }
             }
             assert_eq!(blocks, 1);

@@ -45,7 +45,7 @@ pub struct FileChange {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub diff_cut: bool,
     /// The place of the file.
-    pub place: Place,
+    pub place: FilePlace,
     /// The folders that are made for it, or that went with it, the uppermost first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub folders: Vec<String>,
@@ -98,7 +98,7 @@ impl PathKind {
 /// The place of a file, relative to the folder of the conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Place {
+pub enum FilePlace {
     /// In the folder of the conversation.
     Workspace,
     /// In that folder, at a path from which other programs read instructions.

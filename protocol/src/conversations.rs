@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Approval, Event, Job, QueueItem, Settings, State, Usage};
+use crate::{ActivityState, Approval, Event, Job, QueueItem, Settings, TokenUsage};
 
 /// The body of `POST /v1/conversations`; may be left out.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -54,7 +54,7 @@ pub struct Deleted {
 
 /// One conversation in a list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Summary {
+pub struct ConversationSummary {
     /// The conversation.
     pub id: String,
     /// Its title.
@@ -76,7 +76,7 @@ pub struct Summary {
     /// Number of records in its journal.
     pub records: u64,
     /// The token counts of all runs that have ended.
-    pub usage: Usage,
+    pub usage: TokenUsage,
     /// The time when it was created, in Unix seconds.
     pub created_at: u64,
     /// The time when its last record was written, in Unix seconds.
@@ -120,7 +120,7 @@ pub enum ConversationState {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConversationPage {
     /// The conversations, the last active first.
-    pub conversations: Vec<Summary>,
+    pub conversations: Vec<ConversationSummary>,
     /// The `cursor` for the next page; left out on the last one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,
@@ -129,11 +129,11 @@ pub struct ConversationPage {
 /// The answer to `GET /v1/conversations/{id}`: all that a client needs to show a conversation and
 /// to follow it from there.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Snapshot {
+pub struct ConversationSnapshot {
     /// The conversation as a list shows it.
-    pub summary: Summary,
+    pub summary: ConversationSummary,
     /// Its state, as in the last status event.
-    pub state: State,
+    pub state: ActivityState,
     /// The text that goes with the state; may be empty.
     pub message: String,
     /// The settings in which it differs from the service.
@@ -142,14 +142,14 @@ pub struct Snapshot {
     pub queue: Vec<QueueItem>,
     /// The files whose instructions are part of the system prompt, in their order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub context_files: Vec<ContextFile>,
+    pub context_files: Vec<ContextFileEntry>,
     /// The conversation that it was forked from, and the last record that both have.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forked_from: Option<(String, u64)>,
     /// Number of attached clients.
     pub attached: usize,
     /// The last events, the oldest first.
-    pub history: History,
+    pub history: HistoryPage,
     /// The blocks that a reply left unfinished when the service died, up to what clients were shown: a `delta` each,
     /// from the beginning. The next run makes records of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -169,7 +169,7 @@ pub struct Snapshot {
 
 /// A file whose instructions are part of the system prompt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ContextFile {
+pub struct ContextFileEntry {
     /// The path of the file.
     pub path: String,
     /// Number of its bytes that the model receives.
@@ -178,7 +178,7 @@ pub struct ContextFile {
 
 /// A page of the past, the answer to `GET /v1/conversations/{id}/history`.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub struct History {
+pub struct HistoryPage {
     /// The events, the oldest first.
     pub events: Vec<PastEvent>,
     /// The `before` for the previous page; left out at the beginning.

@@ -93,7 +93,7 @@ pub enum Event {
     /// The state of the conversation has changed.
     Status {
         /// The state that was entered.
-        state: State,
+        state: ActivityState,
         /// The running tool's name, an error's text, or a remark; may be empty.
         message: String,
         /// Unix seconds.
@@ -132,14 +132,14 @@ pub enum Event {
         /// The run.
         run_id: u64,
         /// The outcome of the run.
-        outcome: Outcome,
+        outcome: EndOutcome,
         /// The reason of an unusual end; may be empty.
         message: String,
         /// The token counts of the whole conversation so far.
-        usage: Usage,
+        usage: TokenUsage,
         /// The token counts of the run.
         #[serde(default)]
-        run_usage: Usage,
+        run_usage: TokenUsage,
         /// Duration of the run in milliseconds. `None` if the service was restarted meanwhile.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         duration_ms: Option<u64>,
@@ -165,7 +165,7 @@ pub enum Event {
         /// Counts the turns of the run from 1.
         turn: u32,
         /// The outcome of the turn.
-        outcome: Outcome,
+        outcome: EndOutcome,
         /// Unix seconds.
         timestamp: u64,
     },
@@ -296,7 +296,7 @@ pub enum Event {
         /// The estimate of the next request now, in tokens.
         tokens_after: u64,
         /// The token counts of the requests that made the summary.
-        usage: Usage,
+        usage: TokenUsage,
         /// Unix seconds.
         timestamp: u64,
     },
@@ -536,7 +536,7 @@ pub enum Event {
         /// The position of the stream.
         position: String,
         /// The conversation's state.
-        state: State,
+        state: ActivityState,
         /// The text that goes with the state; may be empty.
         message: String,
         /// The run that is going.
@@ -548,7 +548,7 @@ pub enum Event {
         /// The reason why the position cannot be served.
         reason: String,
         /// The present state of the conversation. Events follow from its position on.
-        snapshot: Box<crate::Snapshot>,
+        snapshot: Box<crate::ConversationSnapshot>,
     },
     /// Records between these two cannot be read; they were set aside. Passing.
     Gap {
@@ -574,14 +574,14 @@ pub enum Family {
 }
 
 /// The facts that every type of event has.
-struct Facts<'a> {
+struct EventFacts<'a> {
     type_name: &'static str,
     family: Family,
     timestamp: Option<u64>,
     by: Option<&'a str>,
 }
 
-impl<'a> Facts<'a> {
+impl<'a> EventFacts<'a> {
     /// A fact of the conversation, recorded then.
     const fn typed(type_name: &'static str, timestamp: u64) -> Self {
         Self {
@@ -642,75 +642,85 @@ impl Event {
         self.facts().by
     }
 
-    fn facts(&self) -> Facts<'_> {
+    fn facts(&self) -> EventFacts<'_> {
         match self {
-            Self::User { timestamp, by, .. } => Facts::by("user", *timestamp, by),
-            Self::Text { timestamp, .. } => Facts::typed("text", *timestamp),
-            Self::ToolCall { timestamp, .. } => Facts::typed("tool_call", *timestamp),
-            Self::ToolResult { timestamp, .. } => Facts::typed("tool_result", *timestamp),
-            Self::Reasoning { timestamp, .. } => Facts::typed("reasoning", *timestamp),
-            Self::Status { timestamp, .. } => Facts::typed("status", *timestamp),
-            Self::RunStarted { timestamp, by, .. } => Facts::by("run_started", *timestamp, by),
-            Self::RunEnded { timestamp, by, .. } => Facts::by("run_ended", *timestamp, by),
-            Self::TurnStarted { timestamp, .. } => Facts::typed("turn_started", *timestamp),
-            Self::TurnEnded { timestamp, .. } => Facts::typed("turn_ended", *timestamp),
-            Self::ReplyEnded { timestamp, .. } => Facts::typed("reply_ended", *timestamp),
-            Self::ReplyFailed { timestamp, .. } => Facts::typed("reply_failed", *timestamp),
-            Self::Block { timestamp, .. } => Facts::typed("block", *timestamp),
-            Self::CallsSkipped { timestamp, .. } => Facts::typed("calls_skipped", *timestamp),
-            Self::Renamed { timestamp, by, .. } => Facts::by("renamed", *timestamp, by),
-            Self::Queued { timestamp, by, .. } => Facts::by("queued", *timestamp, by),
-            Self::Withdrawn { timestamp, by, .. } => Facts::by("withdrawn", *timestamp, by),
+            Self::User { timestamp, by, .. } => EventFacts::by("user", *timestamp, by),
+            Self::Text { timestamp, .. } => EventFacts::typed("text", *timestamp),
+            Self::ToolCall { timestamp, .. } => EventFacts::typed("tool_call", *timestamp),
+            Self::ToolResult { timestamp, .. } => EventFacts::typed("tool_result", *timestamp),
+            Self::Reasoning { timestamp, .. } => EventFacts::typed("reasoning", *timestamp),
+            Self::Status { timestamp, .. } => EventFacts::typed("status", *timestamp),
+            Self::RunStarted { timestamp, by, .. } => EventFacts::by("run_started", *timestamp, by),
+            Self::RunEnded { timestamp, by, .. } => EventFacts::by("run_ended", *timestamp, by),
+            Self::TurnStarted { timestamp, .. } => EventFacts::typed("turn_started", *timestamp),
+            Self::TurnEnded { timestamp, .. } => EventFacts::typed("turn_ended", *timestamp),
+            Self::ReplyEnded { timestamp, .. } => EventFacts::typed("reply_ended", *timestamp),
+            Self::ReplyFailed { timestamp, .. } => EventFacts::typed("reply_failed", *timestamp),
+            Self::Block { timestamp, .. } => EventFacts::typed("block", *timestamp),
+            Self::CallsSkipped { timestamp, .. } => EventFacts::typed("calls_skipped", *timestamp),
+            Self::Renamed { timestamp, by, .. } => EventFacts::by("renamed", *timestamp, by),
+            Self::Queued { timestamp, by, .. } => EventFacts::by("queued", *timestamp, by),
+            Self::Withdrawn { timestamp, by, .. } => EventFacts::by("withdrawn", *timestamp, by),
             Self::SettingsChanged { timestamp, by, .. } => {
-                Facts::by("settings_changed", *timestamp, by)
+                EventFacts::by("settings_changed", *timestamp, by)
             }
-            Self::ToolsRenewed { timestamp, by, .. } => Facts::by("tools_renewed", *timestamp, by),
-            Self::ReplyLeftOut { timestamp, by, .. } => Facts::by("reply_left_out", *timestamp, by),
+            Self::ToolsRenewed { timestamp, by, .. } => {
+                EventFacts::by("tools_renewed", *timestamp, by)
+            }
+            Self::ReplyLeftOut { timestamp, by, .. } => {
+                EventFacts::by("reply_left_out", *timestamp, by)
+            }
             Self::CompactionStarted { timestamp, by, .. } => {
-                Facts::by("compaction_started", *timestamp, by)
+                EventFacts::by("compaction_started", *timestamp, by)
             }
-            Self::Compacted { timestamp, .. } => Facts::typed("compacted", *timestamp),
+            Self::Compacted { timestamp, .. } => EventFacts::typed("compacted", *timestamp),
             Self::CompactionFailed { timestamp, by, .. } => {
-                Facts::by("compaction_failed", *timestamp, by)
+                EventFacts::by("compaction_failed", *timestamp, by)
             }
-            Self::Checkpoint { timestamp, by, .. } => Facts::by("checkpoint", *timestamp, by),
-            Self::ApprovalAsked { timestamp, .. } => Facts::typed("approval_asked", *timestamp),
+            Self::Checkpoint { timestamp, by, .. } => EventFacts::by("checkpoint", *timestamp, by),
+            Self::ApprovalAsked { timestamp, .. } => {
+                EventFacts::typed("approval_asked", *timestamp)
+            }
             Self::ApprovalAnswered { timestamp, by, .. } => {
-                Facts::by("approval_answered", *timestamp, by)
+                EventFacts::by("approval_answered", *timestamp, by)
             }
             Self::ApprovalWithdrawn { timestamp, by, .. } => {
-                Facts::by("approval_withdrawn", *timestamp, by)
+                EventFacts::by("approval_withdrawn", *timestamp, by)
             }
-            Self::EffectBegan { timestamp, .. } => Facts::typed("effect_began", *timestamp),
-            Self::ToolReturned { timestamp, .. } => Facts::typed("tool_returned", *timestamp),
-            Self::ProposalDecided { timestamp, .. } => Facts::typed("proposal_decided", *timestamp),
+            Self::EffectBegan { timestamp, .. } => EventFacts::typed("effect_began", *timestamp),
+            Self::ToolReturned { timestamp, .. } => EventFacts::typed("tool_returned", *timestamp),
+            Self::ProposalDecided { timestamp, .. } => {
+                EventFacts::typed("proposal_decided", *timestamp)
+            }
             Self::SpendingReserved { timestamp, .. } => {
-                Facts::typed("spending_reserved", *timestamp)
+                EventFacts::typed("spending_reserved", *timestamp)
             }
             Self::SpendingReleased { timestamp, .. } => {
-                Facts::typed("spending_released", *timestamp)
+                EventFacts::typed("spending_released", *timestamp)
             }
-            Self::FilesChanged { timestamp, .. } => Facts::typed("files_changed", *timestamp),
-            Self::Undone { timestamp, by, .. } => Facts::by("undone", *timestamp, by),
-            Self::CommandRan { timestamp, by, .. } => Facts::by("command_ran", *timestamp, by),
-            Self::Branched { timestamp, by, .. } => Facts::by("branched", *timestamp, by),
-            Self::JobStarted { timestamp, .. } => Facts::typed("job_started", *timestamp),
-            Self::JobEnded { timestamp, end, .. } => Facts {
+            Self::FilesChanged { timestamp, .. } => EventFacts::typed("files_changed", *timestamp),
+            Self::Undone { timestamp, by, .. } => EventFacts::by("undone", *timestamp, by),
+            Self::CommandRan { timestamp, by, .. } => EventFacts::by("command_ran", *timestamp, by),
+            Self::Branched { timestamp, by, .. } => EventFacts::by("branched", *timestamp, by),
+            Self::JobStarted { timestamp, .. } => EventFacts::typed("job_started", *timestamp),
+            Self::JobEnded { timestamp, end, .. } => EventFacts {
                 by: end.by(),
-                ..Facts::typed("job_ended", *timestamp)
+                ..EventFacts::typed("job_ended", *timestamp)
             },
-            Self::RulesChanged { timestamp, by, .. } => Facts::by("rules_changed", *timestamp, by),
-            Self::Workflow { timestamp, .. } => Facts::typed("workflow", *timestamp),
-            Self::Record { timestamp, .. } => Facts::foreign("record", Some(*timestamp)),
-            Self::Delta { .. } => Facts::passing("delta"),
-            Self::Discarded {} => Facts::passing("discarded"),
-            Self::ToolOutput { .. } => Facts::passing("tool_output"),
-            Self::StepOutput { .. } => Facts::passing("step_output"),
-            Self::Presence { .. } => Facts::passing("presence"),
-            Self::Attached { .. } => Facts::passing("attached"),
-            Self::Reset { .. } => Facts::passing("reset"),
-            Self::Gap { .. } => Facts::passing("gap"),
-            Self::Unknown => Facts::foreign("unknown", None),
+            Self::RulesChanged { timestamp, by, .. } => {
+                EventFacts::by("rules_changed", *timestamp, by)
+            }
+            Self::Workflow { timestamp, .. } => EventFacts::typed("workflow", *timestamp),
+            Self::Record { timestamp, .. } => EventFacts::foreign("record", Some(*timestamp)),
+            Self::Delta { .. } => EventFacts::passing("delta"),
+            Self::Discarded {} => EventFacts::passing("discarded"),
+            Self::ToolOutput { .. } => EventFacts::passing("tool_output"),
+            Self::StepOutput { .. } => EventFacts::passing("step_output"),
+            Self::Presence { .. } => EventFacts::passing("presence"),
+            Self::Attached { .. } => EventFacts::passing("attached"),
+            Self::Reset { .. } => EventFacts::passing("reset"),
+            Self::Gap { .. } => EventFacts::passing("gap"),
+            Self::Unknown => EventFacts::foreign("unknown", None),
         }
     }
 }
@@ -718,7 +728,7 @@ impl Event {
 /// The outcome of a turn or a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Outcome {
+pub enum EndOutcome {
     /// As it should, or at a limit.
     Completed,
     /// An operator cancelled it.
@@ -764,7 +774,7 @@ pub enum DeltaKind {
 
 /// Token counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Usage {
+pub struct TokenUsage {
     /// Sent to the model, without what its cache had.
     pub input_tokens: u64,
     /// Replied by the model.
@@ -775,7 +785,7 @@ pub struct Usage {
     pub cache_read_input_tokens: u64,
 }
 
-impl Usage {
+impl TokenUsage {
     /// All tokens together: what the next request sends of the past, if it follows a reply.
     #[must_use]
     pub fn total(&self) -> u64 {
@@ -790,7 +800,7 @@ impl Usage {
 /// The states of a conversation. A run ends with exactly one `Idle` or `Error`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum State {
+pub enum ActivityState {
     /// No run is going. As the end of a run, `message` says why when it is not the usual end.
     Idle,
     /// The model is being asked. `message` tells of a wait before a retry.

@@ -31,13 +31,16 @@ mod workflow_past;
 pub use approval::{
     AnswerOrder, Answered, Approval, Approvals, OpenApproval, Scope, Verdict, Withdrawal,
 };
-pub use change::{ChangeAction, FileChange, PathKind, Place};
+pub use change::{ChangeAction, FileChange, FilePlace, PathKind};
 pub use command::{Access, Backend, CommandPlan, Subject};
 pub use conversations::{
-    ChangeConversation, ContextFile, ConversationPage, ConversationState, Damage, Deleted,
-    ForkOrder, History, NewConversation, PastEvent, Snapshot, Summary,
+    ChangeConversation, ContextFileEntry, ConversationPage, ConversationSnapshot,
+    ConversationState, ConversationSummary, Damage, Deleted, ForkOrder, HistoryPage,
+    NewConversation, PastEvent,
 };
-pub use event::{CompactionReason, DeltaKind, Event, Family, Outcome, State, Usage};
+pub use event::{
+    ActivityState, CompactionReason, DeltaKind, EndOutcome, Event, Family, TokenUsage,
+};
 pub use extent::Extent;
 pub use files::FoundFiles;
 pub use guidance::{
@@ -59,7 +62,7 @@ pub use service::{
     Discovery, GivenSetting, Health, PROTOCOL, ProtocolRange, ServiceInfo, SettingValue,
     StartOptions, Upstream, UpstreamKind, challenge,
 };
-pub use setting::{Setting, SettingKind};
+pub use setting::{SettingKind, SettingRow};
 pub use settings::{
     ApprovalMode, ChangeSettings, FullSettings, NO_TOOLS, OWN_LIMIT, QueueMode, SETTINGS, Settings,
     SettingsAnswer, SettingsPatch, THINKING_LEVELS, ThinkingLevel, ToolExecution, are_no_tools,

@@ -15,7 +15,7 @@ const MAX_SHOWN: usize = 100;
 
 /// One row of the table of settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Setting {
+pub struct SettingRow {
     /// Its name on the wire, in journals and in `config.toml`.
     pub name: &'static str,
     /// Its kind of value.
@@ -190,7 +190,7 @@ fn between_commas(text: &str) -> Value {
     texts.filter(|text| !text.is_empty()).collect()
 }
 
-impl Setting {
+impl SettingRow {
     /// The setting of that name.
     ///
     /// # Errors
@@ -332,11 +332,11 @@ mod tests {
                 ["\"key_source\"", "the name of a key source"],
             ),
         ] {
-            let error = Setting::named(name).unwrap().check(&value).unwrap_err();
+            let error = SettingRow::named(name).unwrap().check(&value).unwrap_err();
             assert!(parts.iter().all(|part| error.contains(part)), "{error}");
             assert!(error.len() < 300 && !error.contains("SEEN"), "{error}");
         }
-        let unknown = Setting::named("colour").unwrap_err();
+        let unknown = SettingRow::named("colour").unwrap_err();
         let expected = "there is no setting \"colour\"; there are: model, max_tokens, ";
         assert!(unknown.starts_with(expected), "{unknown}");
         assert!(unknown.ends_with(", wake"), "{unknown}");
@@ -367,7 +367,7 @@ mod tests {
             ("active_tools", "none", json!(["none"])),
             ("system_prompt", " as it is ", json!(" as it is ")),
         ] {
-            let kind = Setting::named(name).unwrap().kind;
+            let kind = SettingRow::named(name).unwrap().kind;
             assert_eq!(kind.read(text), value, "{name}={text}");
         }
     }

@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Number, Value};
 
-use crate::setting::{Setting, SettingKind};
+use crate::setting::{SettingKind, SettingRow};
 
 /// Makes the table and the structs that have a field for each of its rows. A row is the name, its
 /// type, the type that it has where nothing is left out with its value there, its kind and its help.
@@ -39,8 +39,8 @@ macro_rules! settings {
         }
 
         /// Every setting of a conversation, in the order in which they are shown.
-        pub const SETTINGS: &[Setting] = &[
-            $(Setting { name: stringify!($name), kind: $kind, help: $help },)+
+        pub const SETTINGS: &[SettingRow] = &[
+            $(SettingRow { name: stringify!($name), kind: $kind, help: $help },)+
         ];
 
         impl Settings {
@@ -68,7 +68,7 @@ macro_rules! settings {
             pub fn parse(patch: Map<String, Value>) -> Result<Self, String> {
                 let mut parsed = Self::default();
                 for (name, value) in patch {
-                    let setting = Setting::named(&name)?;
+                    let setting = SettingRow::named(&name)?;
                     match setting.name {
                         $(stringify!($name) => parsed.$name = Some(checked(setting, &value)?),)+
                         _ => {}
@@ -228,7 +228,7 @@ impl FullSettings {
     }
 }
 
-fn checked<T: DeserializeOwned>(setting: &Setting, value: &Value) -> Result<Option<T>, String> {
+fn checked<T: DeserializeOwned>(setting: &SettingRow, value: &Value) -> Result<Option<T>, String> {
     if value.is_null() {
         return Ok(None);
     }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::Usage;
+use crate::TokenUsage;
 
 /// The answer to `GET /v1/conversations/{id}/usage`.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -10,7 +10,7 @@ pub struct UsageAnswer {
     /// The token counts by model, in the order of the models' names.
     pub models: Vec<ModelUsage>,
     /// The token counts of the whole conversation.
-    pub usage: Usage,
+    pub usage: TokenUsage,
     /// The cost of the whole conversation in US dollars; null if a price is not known.
     pub cost_usd: Option<f64>,
     /// The date of the prices, for example `2026-10-24`.
@@ -26,7 +26,7 @@ pub struct ModelUsage {
     /// The model; empty if it is not known.
     pub model: String,
     /// The token counts.
-    pub usage: Usage,
+    pub usage: TokenUsage,
     /// Their cost in US dollars; null if the price is not known.
     pub cost_usd: Option<f64>,
 }
@@ -47,5 +47,5 @@ pub struct RunUsage {
     /// The run.
     pub run_id: u64,
     /// The token counts.
-    pub usage: Usage,
+    pub usage: TokenUsage,
 }

@@ -13,7 +13,7 @@ use crate::cli::before_subcommand::WithoutSubcommand;
 use crate::cli::color::ColorFlag;
 use crate::cli::exit_codes::exits;
 use crate::cli::shell_files::{Completions, Man};
-use crate::client::{Attach, ClientCommand};
+use crate::client::{AttachArgs, ClientCommand};
 use crate::config::{HomeFlag, SettingFlags};
 use crate::doctor::Examine;
 use crate::workflow::Workflow;
@@ -101,7 +101,7 @@ pub(crate) struct Cli {
     pub(crate) alone: WithoutSubcommand<Alone>,
     /// The command; attaches if left out.
     #[command(subcommand)]
-    pub(crate) command: Option<Command>,
+    pub(crate) command: Option<ProgramCommand>,
     /// The state folder, of every command.
     #[command(flatten)]
     pub(crate) home: HomeFlag,
@@ -118,7 +118,7 @@ pub(crate) struct Alone {
     pub(crate) demo: bool,
     /// How to attach.
     #[command(flatten)]
-    pub(crate) attach: Attach,
+    pub(crate) attach: AttachArgs,
 }
 
 impl Cli {
@@ -132,20 +132,20 @@ impl Cli {
 /// none if it starts none.
 pub(crate) fn as_serve(words: &[&str]) -> Option<Serve> {
     match Cli::try_parse_from(words).ok()?.command? {
-        Command::Serve(serve) => Some(serve),
-        Command::Config(_)
-        | Command::Doctor(_)
-        | Command::Workflow(_)
-        | Command::Completions(_)
-        | Command::Man(_)
-        | Command::Version(_)
-        | Command::Client(_) => None,
+        ProgramCommand::Serve(serve) => Some(serve),
+        ProgramCommand::Config(_)
+        | ProgramCommand::Doctor(_)
+        | ProgramCommand::Workflow(_)
+        | ProgramCommand::Completions(_)
+        | ProgramCommand::Man(_)
+        | ProgramCommand::Version(_)
+        | ProgramCommand::Client(_) => None,
     }
 }
 
 /// The commands of the program.
 #[derive(Debug, Subcommand)]
-pub(crate) enum Command {
+pub(crate) enum ProgramCommand {
     /// Serve until stopped with Ctrl-C or SIGTERM
     Serve(Serve),
     /// Look at every journal, and repair what is damaged when told to
@@ -263,12 +263,12 @@ mod tests {
         let cli = Cli::try_parse_from(["harness", "serve", "--demo"]).unwrap();
         assert!(matches!(
             cli.command,
-            Some(Command::Serve(Serve { demo: true, .. }))
+            Some(ProgramCommand::Serve(Serve { demo: true, .. }))
         ));
         let cli = Cli::try_parse_from(["harness", "config", "--json"]).unwrap();
         assert!(matches!(
             cli.command,
-            Some(Command::Config(ShowConfig { json: true, .. }))
+            Some(ProgramCommand::Config(ShowConfig { json: true, .. }))
         ));
     }
 
@@ -305,7 +305,7 @@ mod tests {
     fn the_command_and_the_flag_print_the_same_version() {
         let flag = Cli::try_parse_from(["harness", "--version"]).unwrap_err();
         let line = |words: &[&str]| match Cli::try_parse_from(words).unwrap().command {
-            Some(Command::Version(version)) => version.line(),
+            Some(ProgramCommand::Version(version)) => version.line(),
             other => panic!("{other:?}"),
         };
         assert_eq!(line(&["harness", "version"]), flag.to_string());

@@ -9,7 +9,7 @@ use std::time::Duration;
 use derive_more::{Display, Error, From};
 use tokio::time::Instant;
 
-use crate::client::api::connection::Connection;
+use crate::client::api::connection::ServiceConnection;
 use crate::client::api::discovery::{self, DiscoveryError};
 use crate::client::output::Output;
 use crate::config::ClientConfig;
@@ -24,7 +24,7 @@ const TOLD_LINES: usize = 5;
 
 /// How long to wait for a service that was started.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Waits {
+pub(crate) struct StartWaits {
     /// Until it answers.
     pub(crate) start: Duration,
     /// From its end on: another one may be starting, in whose way it was.
@@ -33,7 +33,7 @@ pub(crate) struct Waits {
     pub(crate) look: Duration,
 }
 
-impl Default for Waits {
+impl Default for StartWaits {
     fn default() -> Self {
         Self {
             start: Duration::from_secs(10),
@@ -88,8 +88,8 @@ pub(crate) enum StartError {
 pub(crate) async fn find_or_start(
     config: &ClientConfig,
     serve: Command,
-    waits: Waits,
-) -> Result<(Connection, Option<String>), StartError> {
+    waits: StartWaits,
+) -> Result<(ServiceConnection, Option<String>), StartError> {
     match discovery::find(config).await {
         Ok(connection) => return Ok((connection, None)),
         Err(DiscoveryError::None { .. }) => {}
@@ -107,8 +107,8 @@ pub(crate) async fn find_or_start(
 pub(crate) async fn start(
     config: &ClientConfig,
     serve: Command,
-    waits: Waits,
-) -> Result<(Connection, bool), StartError> {
+    waits: StartWaits,
+) -> Result<(ServiceConnection, bool), StartError> {
     let started = Started::new(&config.home, serve)?;
     started.answering(config, waits).await
 }
@@ -122,8 +122,8 @@ pub(crate) async fn start_told(
     config: &ClientConfig,
     serve: Command,
     output: &mut Output,
-) -> Result<Connection, StartError> {
-    let started = start(config, serve, Waits::default()).await;
+) -> Result<ServiceConnection, StartError> {
+    let started = start(config, serve, StartWaits::default()).await;
     tell_end(&started, output);
     Ok(started?.0)
 }
@@ -178,8 +178,8 @@ impl Started {
     async fn answering(
         mut self,
         config: &ClientConfig,
-        waits: Waits,
-    ) -> Result<(Connection, bool), StartError> {
+        waits: StartWaits,
+    ) -> Result<(ServiceConnection, bool), StartError> {
         let mut give_up = Instant::now() + waits.start;
         let mut ended = None;
         loop {

@@ -4,8 +4,8 @@ use std::os::unix::fs::PermissionsExt as _;
 use super::*;
 use crate::client::testing::{Home, Server};
 
-fn hasty() -> Waits {
-    Waits {
+fn hasty() -> StartWaits {
+    StartWaits {
         start: Duration::from_secs(20),
         other: Duration::from_millis(20),
         look: Duration::from_millis(5),
@@ -80,7 +80,7 @@ async fn one_that_does_not_answer_is_not_waited_for_for_ever() {
     let server = Server::start().await;
     let home = Home::of(&server);
     fs::remove_file(home.config.home.join("service.json")).unwrap();
-    let waits = Waits {
+    let waits = StartWaits {
         start: Duration::from_millis(50),
         ..hasty()
     };
@@ -89,5 +89,5 @@ async fn one_that_does_not_answer_is_not_waited_for_for_ever() {
     let said = ", does not answer after 50ms; see ";
     assert!(error.starts_with("the service, process "), "{error}");
     assert!(error.contains(said), "{error}");
-    assert_eq!(Waits::default().start, Duration::from_secs(10));
+    assert_eq!(StartWaits::default().start, Duration::from_secs(10));
 }

@@ -13,7 +13,7 @@ use crate::client::commands::life::error::{RestartError, StopError};
 use crate::client::prompt_files::PromptFileError;
 use crate::client::prompt_text::PromptTextError;
 use crate::client::reply_file::ReplyFileError;
-use crate::config::ConfigError;
+use crate::config::SettingError;
 
 /// The exit code of a command that Ctrl-C ended, and of a run that was cancelled.
 pub(super) const EXIT_CANCELLED: i32 = 130;
@@ -33,7 +33,7 @@ const BAD_REQUEST: u16 = 400;
 pub(super) enum CommandError {
     /// A setting cannot be used.
     #[from]
-    Config(ConfigError),
+    Config(SettingError),
     /// There is no service, it did not answer, or it refused.
     #[from(ApiError, DiscoveryError, RequestError)]
     Api(ApiError),

@@ -1,7 +1,7 @@
 //! An event on one line.
 
 use harness_protocol::Event;
-use harness_protocol::words::Words;
+use harness_protocol::words::EventWords;
 
 use crate::visible;
 
@@ -12,7 +12,7 @@ const MAX_KIND: usize = 18;
 
 /// The event: when it happened, in UTC, its type, who did it, and what there is to it.
 pub(super) fn event_line(event: &Event) -> String {
-    let words = Words::for_event(event);
+    let words = EventWords::for_event(event);
     let time = event.timestamp().map_or_else(|| " ".repeat(9), time_of_day);
     let by = words.by.map_or_else(String::new, |by| format!("({by}) "));
     let text = visible::short(&format!("{by}{}", words.sentence_with_body()), MAX_SHOWN);

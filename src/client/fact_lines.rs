@@ -2,7 +2,7 @@
 
 use harness_protocol::{HeldRule, Job, JobList, Rules, words};
 
-use crate::client::api::connection::{Connection, RequestError};
+use crate::client::api::connection::{RequestError, ServiceConnection};
 use crate::client::api::routes;
 use crate::visible;
 
@@ -18,7 +18,7 @@ pub(super) const NO_JOBS: &str = "nothing runs in the background";
 /// If the service does not tell.
 pub(super) async fn jobs(
     conversation: &str,
-    service: &Connection,
+    service: &ServiceConnection,
     now: u64,
 ) -> Result<Vec<String>, RequestError> {
     let JobList { jobs } = service.ask(&routes::jobs(conversation)).await?;
@@ -36,7 +36,7 @@ pub(super) async fn jobs(
 async fn has_output(
     conversation: &str,
     job: &Job,
-    service: &Connection,
+    service: &ServiceConnection,
 ) -> Result<bool, RequestError> {
     match service
         .text(&routes::output_start(conversation, &job.call))

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use harness_protocol::{OWN_LIMIT, ServiceInfo, SettingValue};
 use serde_json::{Map, Value};
 
-use crate::client::api::connection::Connection;
+use crate::client::api::connection::ServiceConnection;
 use crate::client::api::routes;
 use crate::client::error::CommandError;
 use crate::client::named::{self, DEFAULT_CONVERSATION};
@@ -55,7 +55,7 @@ fn has_feature(info: &ServiceInfo, name: &str) -> bool {
 ///
 /// # Errors
 /// If it was removed.
-pub(super) fn here_if_known(service: &Connection) -> Result<Option<String>, CommandError> {
+pub(super) fn here_if_known(service: &ServiceConnection) -> Result<Option<String>, CommandError> {
     service.info().is_some_and(are_known).then(here).transpose()
 }
 
@@ -66,7 +66,7 @@ pub(super) fn here_if_known(service: &Connection) -> Result<Option<String>, Comm
 /// If the service does not tell, or does not make one there.
 pub(super) async fn conversation(
     named: Option<&str>,
-    service: &Connection,
+    service: &ServiceConnection,
 ) -> Result<String, CommandError> {
     if let Some(name) = named {
         return named::conversation(name, service).await;
@@ -90,7 +90,7 @@ pub(super) async fn conversation(
 ///
 /// # Errors
 /// If it was removed.
-pub(super) fn to_work_in(service: &Connection) -> Result<Option<String>, CommandError> {
+pub(super) fn to_work_in(service: &ServiceConnection) -> Result<Option<String>, CommandError> {
     let own = service.info().map(|info| info.workspace.as_str());
     Ok(here_if_known(service)?.filter(|here| own != Some(here)))
 }
@@ -102,7 +102,7 @@ pub(super) fn to_work_in(service: &Connection) -> Result<Option<String>, Command
 pub(super) async fn make(
     title: Option<String>,
     settings: Map<String, Value>,
-    service: &Connection,
+    service: &ServiceConnection,
 ) -> Result<String, CommandError> {
     let order = new_order(title, to_work_in(service)?, settings, service.info());
     Ok(service.ask(&routes::create(&order)).await?.id)
@@ -115,7 +115,7 @@ pub(super) async fn make(
 pub(super) async fn make_raw(
     title: Option<String>,
     settings: Map<String, Value>,
-    service: &Connection,
+    service: &ServiceConnection,
 ) -> Result<Value, CommandError> {
     let order = new_order(title, to_work_in(service)?, settings, service.info());
     Ok(service.ask(&routes::create(&order).answered_as()).await?)

@@ -6,7 +6,7 @@ use harness_actors::nearest;
 use harness_protocol::ModelList;
 use serde_json::{Map, Value};
 
-use crate::client::api::connection::Connection;
+use crate::client::api::connection::ServiceConnection;
 use crate::client::api::route::Route;
 use crate::client::api::routes;
 use crate::client::output::Output;
@@ -21,7 +21,11 @@ const MAX_SHOWN: usize = 100;
 
 /// Says so if settings name a model that the API does not list, with the one that may be meant. An
 /// API may answer to names that it does not list, so that this is no error.
-pub(super) async fn warn(settings: &Map<String, Value>, service: &Connection, output: &mut Output) {
+pub(super) async fn warn(
+    settings: &Map<String, Value>,
+    service: &ServiceConnection,
+    output: &mut Output,
+) {
     let named = MODELS
         .iter()
         .filter_map(|name| settings.get(*name)?.as_str());
@@ -89,7 +93,7 @@ mod tests {
         ] {
             let server = Server::start().await;
             server.on("/v1/models", vec![listed]);
-            let connection = Connection::new(server.named(), None);
+            let connection = ServiceConnection::new(server.named(), None);
             let (mut output, record) = recorded();
             let settings = Map::from_iter([("model".to_owned(), json!(name))]);
             warn(&settings, &connection, &mut output).await;

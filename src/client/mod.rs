@@ -25,4 +25,4 @@ mod testing;
 
 pub(crate) use commands::life::beside;
 pub(crate) use commands::workflow::WorkflowCommand;
-pub(crate) use commands::{Attach, ClientCommand, run, run_alone, run_workflow};
+pub(crate) use commands::{AttachArgs, ClientCommand, run, run_alone, run_workflow};

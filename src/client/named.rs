@@ -1,9 +1,9 @@
 //! The conversation that a name on the command line means: its id, the beginning of it, its title, or
 //! the beginning of that.
 
-use harness_protocol::Summary;
+use harness_protocol::ConversationSummary;
 
-use crate::client::api::connection::Connection;
+use crate::client::api::connection::ServiceConnection;
 use crate::client::api::routes;
 use crate::client::error::CommandError;
 use crate::visible;
@@ -25,7 +25,10 @@ const MAX_TITLE: usize = 40;
 ///
 /// # Errors
 /// If there is none or several, or the service does not tell.
-pub(super) async fn conversation(name: &str, service: &Connection) -> Result<String, CommandError> {
+pub(super) async fn conversation(
+    name: &str,
+    service: &ServiceConnection,
+) -> Result<String, CommandError> {
     if is_whole_id(name) || is_id(name, service).await {
         return Ok(name.to_owned());
     }
@@ -46,14 +49,14 @@ fn is_whole_id(name: &str) -> bool {
 
 /// Whether the service has a conversation with this id. Where that is not known, the command itself
 /// is told why.
-async fn is_id(name: &str, service: &Connection) -> bool {
+async fn is_id(name: &str, service: &ServiceConnection) -> bool {
     match service.ask(&routes::queued(name)).await {
         Ok(_) => true,
         Err(error) => !error.is_of_kind("no-conversation") && !error.is_of_kind("bad-request"),
     }
 }
 
-async fn all(service: &Connection) -> Result<Vec<Summary>, CommandError> {
+async fn all(service: &ServiceConnection) -> Result<Vec<ConversationSummary>, CommandError> {
     let mut all = Vec::new();
     let mut cursor: Option<String> = None;
     loop {
@@ -71,10 +74,10 @@ async fn all(service: &Connection) -> Result<Vec<Summary>, CommandError> {
 }
 
 /// The conversations that a name means: by the first of the ways in which it means any.
-fn meant<'s>(name: &str, all: &'s [Summary]) -> Vec<&'s Summary> {
-    let title = |it: &Summary| it.title.clone().unwrap_or_default();
-    let begins = |it: &Summary| name.len() >= MIN_BEGINNING && it.id.starts_with(name);
-    let ways: [&dyn Fn(&Summary) -> bool; 4] = [
+fn meant<'s>(name: &str, all: &'s [ConversationSummary]) -> Vec<&'s ConversationSummary> {
+    let title = |it: &ConversationSummary| it.title.clone().unwrap_or_default();
+    let begins = |it: &ConversationSummary| name.len() >= MIN_BEGINNING && it.id.starts_with(name);
+    let ways: [&dyn Fn(&ConversationSummary) -> bool; 4] = [
         &|it| it.id == name,
         &begins,
         &|it| title(it) == name,
@@ -89,7 +92,7 @@ fn meant<'s>(name: &str, all: &'s [Summary]) -> Vec<&'s Summary> {
         .unwrap_or_default()
 }
 
-fn several_of(name: &str, several: &[&Summary]) -> CommandError {
+fn several_of(name: &str, several: &[&ConversationSummary]) -> CommandError {
     let told = several.iter().take(MAX_TOLD).map(|it| {
         let id = visible::line(&it.id);
         match &it.title {
@@ -170,7 +173,7 @@ mod tests {
             let path = format!("/v1/conversations/{}/queue", name.replace(' ', "%20"));
             server.on(&path, vec![answer(404, &problem)]);
             server.on("/v1/conversations", vec![page()]);
-            let connection = Connection::new(server.named(), None);
+            let connection = ServiceConnection::new(server.named(), None);
             let meant = conversation(name, &connection).await;
             let meant = meant.map_err(|error| (error.to_string(), error.exit_code()));
             let found = found.map(str::to_owned);
@@ -182,7 +185,7 @@ mod tests {
     #[actix::test]
     async fn a_whole_id_is_taken_without_a_question() {
         let server = Server::start().await;
-        let connection = Connection::new(server.named(), None);
+        let connection = ServiceConnection::new(server.named(), None);
         for id in ["default", "1a20323d100000000000a"] {
             assert_eq!(conversation(id, &connection).await.unwrap(), id);
         }

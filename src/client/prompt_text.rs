@@ -73,7 +73,7 @@ impl Sought {
 
 /// Where the text is.
 #[derive(Debug, PartialEq, Eq)]
-enum Source {
+enum TextSource {
     CommandLine(String),
     Input,
 }
@@ -85,8 +85,8 @@ enum Source {
 pub(super) fn read(words: &[String], sought: Sought) -> Result<String, PromptTextError> {
     let mut input = io::stdin();
     let text = match source(words, sought, input.is_terminal())? {
-        Source::CommandLine(text) => text,
-        Source::Input => {
+        TextSource::CommandLine(text) => text,
+        TextSource::Input => {
             let mut text = String::new();
             input
                 .read_to_string(&mut text)
@@ -109,12 +109,12 @@ fn source(
     words: &[String],
     sought: Sought,
     input_is_terminal: bool,
-) -> Result<Source, PromptTextError> {
+) -> Result<TextSource, PromptTextError> {
     match words {
         [] if input_is_terminal => Err(PromptTextError::Missing { sought }),
-        [] => Ok(Source::Input),
-        [dash] if dash == "-" => Ok(Source::Input),
-        words => Ok(Source::CommandLine(words.join(" "))),
+        [] => Ok(TextSource::Input),
+        [dash] if dash == "-" => Ok(TextSource::Input),
+        words => Ok(TextSource::CommandLine(words.join(" "))),
     }
 }
 
@@ -133,14 +133,14 @@ mod tests {
         };
         let given =
             |given: &[&str], terminal: bool| source(&words(given), Sought::Prompt, terminal);
-        let text = |text: &str| Source::CommandLine(text.to_owned());
+        let text = |text: &str| TextSource::CommandLine(text.to_owned());
         assert_eq!(
             given(&["What", "is in src?"], true).unwrap(),
             text("What is in src?")
         );
         assert_eq!(given(&["-", "x"], true).unwrap(), text("- x"));
-        assert_eq!(given(&["-"], true).unwrap(), Source::Input);
-        assert_eq!(given(&[], false).unwrap(), Source::Input);
+        assert_eq!(given(&["-"], true).unwrap(), TextSource::Input);
+        assert_eq!(given(&[], false).unwrap(), TextSource::Input);
         assert_eq!(given(&[], true).unwrap_err().exit_code(), 2);
     }
 

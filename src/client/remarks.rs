@@ -5,11 +5,11 @@ use std::path::Path;
 
 use harness_protocol::{ServiceInfo, SettingValue, UpstreamKind};
 
-use crate::client::api::connection::Connection;
+use crate::client::api::connection::ServiceConnection;
 use crate::client::api::discovery::VERSION;
 use crate::client::folder;
-use crate::config::{Config, ConfigError};
-use crate::difference::{Difference, Said, differences};
+use crate::config::{LoadedConfig, SettingError};
+use crate::difference::{SettingDifference, SideValue, differences};
 
 /// The settings that say who answers, which the demo has no use for.
 const OF_THE_API: [&str; 3] = ["api_key", "auth_token", "base_url"];
@@ -22,9 +22,9 @@ const HARMLESS: [&str; 1] = ["log"];
 /// If config.toml or a setting cannot be used.
 pub(super) fn of_shell(
     home: &Path,
-    connection: &Connection,
-) -> Result<Vec<SettingValue>, ConfigError> {
-    let config = Config::of_shell(home)?;
+    connection: &ServiceConnection,
+) -> Result<Vec<SettingValue>, SettingError> {
+    let config = LoadedConfig::of_shell(home)?;
     Ok(config.values(|secret| connection.fingerprint(secret)))
 }
 
@@ -39,7 +39,7 @@ pub(super) struct Remark {
 
 /// Where the running service is not what this shell says. A shell whose settings cannot be used
 /// starts nothing, so that nothing of it is compared.
-pub(super) fn of_process(home: &Path, connection: &Connection) -> Vec<Remark> {
+pub(super) fn of_process(home: &Path, connection: &ServiceConnection) -> Vec<Remark> {
     let Some(info) = connection.info() else {
         return Vec::new();
     };
@@ -73,7 +73,7 @@ fn remarks_on(info: &ServiceInfo, shell: &[SettingValue]) -> Vec<Remark> {
             line: format!("the demo answers, though this shell has a key ({source}): `harness stop`, then `harness` asks the API"),
         }
     });
-    let told = |difference: &Difference| {
+    let told = |difference: &SettingDifference| {
         let key = difference.key.as_str();
         let is_moot = HARMLESS.contains(&key) || (is_demo && OF_THE_API.contains(&key));
         if is_moot {
@@ -99,17 +99,17 @@ fn remarks_on(info: &ServiceInfo, shell: &[SettingValue]) -> Vec<Remark> {
         .collect()
 }
 
-fn elsewhere(theirs: &str, here: &Said) -> String {
+fn elsewhere(theirs: &str, here: &SideValue) -> String {
     let here = here.value.as_deref().unwrap_or_default();
     format!(
         "the service works in {theirs}, not in {here}: `harness stop`, then `harness` serves this folder; with another HARNESS_HOME it serves both"
     )
 }
 
-fn setting(difference: &Difference) -> String {
+fn setting(difference: &SettingDifference) -> String {
     let line = difference.line();
     // A restart keeps what flags and the environment said at the start, and reads the rest anew.
-    let is_read = |said: &Said| !said.is_given() || said.source.starts_with("config.toml");
+    let is_read = |said: &SideValue| !said.is_given() || said.source.starts_with("config.toml");
     let is_restarted =
         difference.is_secret() || (is_read(&difference.service) && is_read(&difference.shell));
     let way_out = if is_restarted {

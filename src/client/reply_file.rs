@@ -23,11 +23,11 @@ pub(super) struct ReplyFile {
     /// The file that is written to.
     file: Rc<File>,
     /// The file beside it that takes its place; none where that cannot be, as of a device or a pipe.
-    beside: Option<Beside>,
+    beside: Option<ReplyDraft>,
 }
 
 #[derive(Debug)]
-struct Beside {
+struct ReplyDraft {
     draft: PathBuf,
     target: PathBuf,
 }
@@ -78,7 +78,7 @@ impl ReplyFile {
         Ok(Self {
             path: path.to_owned(),
             file: Rc::new(file),
-            beside: Some(Beside { draft, target }),
+            beside: Some(ReplyDraft { draft, target }),
         })
     }
 
@@ -92,7 +92,7 @@ impl ReplyFile {
     /// # Errors
     /// If the system refuses; then the file is unchanged.
     pub(super) fn keep(mut self) -> Result<(), ReplyFileError> {
-        let Some(Beside { draft, target }) = self.beside.take() else {
+        let Some(ReplyDraft { draft, target }) = self.beside.take() else {
             return Ok(());
         };
         let kept = self
@@ -111,7 +111,7 @@ impl ReplyFile {
 
 impl Drop for ReplyFile {
     fn drop(&mut self) {
-        if let Some(Beside { draft, .. }) = &self.beside {
+        if let Some(ReplyDraft { draft, .. }) = &self.beside {
             remove(draft);
         }
     }

@@ -4,9 +4,10 @@
 
 use std::collections::HashMap;
 
-use harness_protocol::words::{self, CallEnd, Words};
+use harness_protocol::words::{self, CallEnd, EventWords};
 use harness_protocol::{
-    Approval, ConversationState, DeltaKind, Event, Outcome, Snapshot, State, Verdict, Withdrawal,
+    ActivityState, Approval, ConversationSnapshot, ConversationState, DeltaKind, EndOutcome, Event,
+    Verdict, Withdrawal,
 };
 
 use harness_tui::CallOutput;
@@ -19,7 +20,7 @@ const MAX_TOOL: usize = 100;
 
 /// Something to show.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Shown {
+pub(super) enum ShownItem {
     /// A piece of the reply.
     Text(String),
     /// A remark beside it.
@@ -28,21 +29,21 @@ pub(super) enum Shown {
 
 /// The result of an event.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Seen {
+pub(super) struct SeenEvent {
     /// The texts to show.
-    pub(super) shown: Vec<Shown>,
+    pub(super) shown: Vec<ShownItem>,
     /// Whether the event is one of the run.
     pub(super) of_the_run: bool,
     /// The approval that waits for an answer since now.
     pub(super) asked: Option<Box<Approval>>,
     /// How the run ended, if it did.
-    pub(super) end: Option<End>,
+    pub(super) end: Option<ShownEnd>,
 }
 
 /// How a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct End {
-    pub(super) outcome: Outcome,
+pub(super) struct ShownEnd {
+    pub(super) outcome: EndOutcome,
     /// Whether a tool was denied what it wanted.
     pub(super) is_denied: bool,
     /// Whether a limit cut it off.
@@ -79,8 +80,8 @@ impl RunView {
     }
 
     /// Takes the next event of the conversation.
-    pub(super) fn take(&mut self, event: &Event) -> Seen {
-        let mut seen = Seen::default();
+    pub(super) fn take(&mut self, event: &Event) -> SeenEvent {
+        let mut seen = SeenEvent::default();
         match event {
             Event::User {
                 run_id: Some(run_id),
@@ -89,7 +90,7 @@ impl RunView {
             | Event::RunStarted { run_id, .. } => {
                 if *run_id == self.run_id {
                     self.begun = true;
-                    seen.shown.extend(remark_line(event).map(Shown::Note));
+                    seen.shown.extend(remark_line(event).map(ShownItem::Note));
                 } else if self.begun && *run_id > self.run_id {
                     self.lost(&mut seen, "another run began");
                 }
@@ -97,8 +98,8 @@ impl RunView {
             // The client has everything up to here, so the run ended without saying how: the
             // service died in it.
             Event::Attached { state, run_id, .. } => {
-                let is_going =
-                    *run_id == Some(self.run_id) && !matches!(state, State::Idle | State::Error);
+                let is_going = *run_id == Some(self.run_id)
+                    && !matches!(state, ActivityState::Idle | ActivityState::Error);
                 if !is_going {
                     self.lost(&mut seen, "the service was stopped in it");
                 }
@@ -106,7 +107,7 @@ impl RunView {
             }
             Event::Reset { reason, snapshot } => {
                 let remark = format!("harness: a part of the run may be missing: {reason}");
-                seen.shown.push(Shown::Note(remark));
+                seen.shown.push(ShownItem::Note(remark));
                 self.start_anew(snapshot, &mut seen);
             }
             Event::Presence { .. } => return seen,
@@ -117,8 +118,8 @@ impl RunView {
         seen
     }
 
-    fn show(&mut self, event: &Event, seen: &mut Seen) {
-        let mut text = |text: String| seen.shown.push(Shown::Text(text));
+    fn show(&mut self, event: &Event, seen: &mut SeenEvent) {
+        let mut text = |text: String| seen.shown.push(ShownItem::Text(text));
         match event {
             Event::Delta {
                 index,
@@ -145,7 +146,7 @@ impl RunView {
             Event::Discarded {} | Event::ReplyFailed { .. } if self.text.is_open() => {
                 text(self.text.close().to_owned());
                 let remark = "harness: the reply broke off; what was shown of it is void";
-                seen.shown.push(Shown::Note(remark.to_owned()));
+                seen.shown.push(ShownItem::Note(remark.to_owned()));
             }
             Event::ApprovalAsked { approval, .. } => seen.asked = Some(approval.clone()),
             Event::ToolOutput {
@@ -154,11 +155,11 @@ impl RunView {
                 text: piece,
             } => {
                 let lines = self.output_lines(id, *offset, piece);
-                seen.shown.extend(lines.into_iter().map(Shown::Note));
+                seen.shown.extend(lines.into_iter().map(ShownItem::Note));
             }
             event => {
                 self.is_denied |= is_denial(event);
-                seen.shown.extend(self.note(event).map(Shown::Note));
+                seen.shown.extend(self.note(event).map(ShownItem::Note));
             }
         }
     }
@@ -208,7 +209,7 @@ impl RunView {
             }
             Event::CallsSkipped { reason, .. } => Some(format!("< {reason}")),
             Event::Status {
-                state: State::Thinking,
+                state: ActivityState::Thinking,
                 message,
                 ..
             } if !message.is_empty() => Some(format!("harness: {message}")),
@@ -218,13 +219,16 @@ impl RunView {
             | Event::ApprovalAnswered { .. }
             | Event::ApprovalWithdrawn { .. }
             | Event::FilesChanged { .. }
-            | Event::Gap { .. } => Some(format!("harness: {}", Words::for_event(event).sentence())),
+            | Event::Gap { .. } => Some(format!(
+                "harness: {}",
+                EventWords::for_event(event).sentence()
+            )),
             _ => None,
         }
     }
 
     /// Continues from a snapshot: with the texts and the end that it has and that were not seen.
-    fn start_anew(&mut self, snapshot: &Snapshot, seen: &mut Seen) {
+    fn start_anew(&mut self, snapshot: &ConversationSnapshot, seen: &mut SeenEvent) {
         let events = || snapshot.history.events.iter().map(|past| &past.event);
         let is_start = |event: &Event| match event {
             Event::User { run_id, .. } => *run_id == Some(self.run_id),
@@ -262,16 +266,19 @@ impl RunView {
         }
     }
 
-    fn lost(&mut self, seen: &mut Seen, reason: &str) {
-        self.end(Outcome::Interrupted, reason, seen);
+    fn lost(&mut self, seen: &mut SeenEvent, reason: &str) {
+        self.end(EndOutcome::Interrupted, reason, seen);
     }
 
-    fn end(&mut self, outcome: Outcome, message: &str, seen: &mut Seen) {
-        seen.shown.push(Shown::Text(self.text.close().to_owned()));
+    fn end(&mut self, outcome: EndOutcome, message: &str, seen: &mut SeenEvent) {
+        seen.shown
+            .push(ShownItem::Text(self.text.close().to_owned()));
         let name = words::outcome(outcome);
         let remark = match outcome {
-            Outcome::Completed if message.is_empty() => None,
-            Outcome::Completed | Outcome::Error | Outcome::Unknown if !message.is_empty() => {
+            EndOutcome::Completed if message.is_empty() => None,
+            EndOutcome::Completed | EndOutcome::Error | EndOutcome::Unknown
+                if !message.is_empty() =>
+            {
                 Some(format!("harness: {}", words::with_way_on(message)))
             }
             // The service's words may begin with the outcome.
@@ -279,8 +286,8 @@ impl RunView {
             _ if message.is_empty() => Some(format!("harness: the run ended: {name}")),
             _ => Some(format!("harness: the run ended: {name}: {message}")),
         };
-        seen.shown.extend(remark.map(Shown::Note));
-        seen.end = Some(End {
+        seen.shown.extend(remark.map(ShownItem::Note));
+        seen.end = Some(ShownEnd {
             outcome,
             is_denied: self.is_denied,
             is_limited: words::is_limit(message),

@@ -49,7 +49,7 @@ fn reset(run_id: u64, state: &str, past: &[Value]) -> Value {
 }
 
 /// The view of run 2 of the events: the reply, the remarks, and the end.
-fn seen(events: &[Value]) -> (String, Vec<String>, Option<Outcome>) {
+fn seen(events: &[Value]) -> (String, Vec<String>, Option<EndOutcome>) {
     let mut view = RunView::new(2);
     let (mut reply, mut notes, mut end) = (String::new(), vec![], None);
     for value in events {
@@ -57,8 +57,8 @@ fn seen(events: &[Value]) -> (String, Vec<String>, Option<Outcome>) {
         let seen = view.take(&event(value.clone()));
         for shown in seen.shown {
             match shown {
-                Shown::Text(text) => reply += &text,
-                Shown::Note(note) => notes.push(note),
+                ShownItem::Text(text) => reply += &text,
+                ShownItem::Note(note) => notes.push(note),
             }
         }
         end = seen.end.map(|end| end.outcome);
@@ -109,7 +109,7 @@ fn only_the_run_itself_is_shown_and_its_end_ends_it() {
     ]);
     assert_eq!(reply, "Looking.\nDone.\n");
     assert_eq!(notes, ["> read a\\u{1b}", "< read: error: no"]);
-    assert_eq!(end, Some(Outcome::Completed));
+    assert_eq!(end, Some(EndOutcome::Completed));
 }
 
 /// Spec: [CLI-42]
@@ -145,7 +145,7 @@ fn a_run_whose_end_was_never_written_is_interrupted() {
         vec![user(2), reset(2, "interrupted", &[])],
     ] {
         let (_, notes, end) = seen(&gone);
-        assert_eq!(end, Some(Outcome::Interrupted), "{gone:?}");
+        assert_eq!(end, Some(EndOutcome::Interrupted), "{gone:?}");
         assert!(
             notes
                 .last()
@@ -186,7 +186,7 @@ fn what_is_said_and_summarized_in_a_run_is_remarked() {
             "harness: compacted: 9 to 3 tokens",
         ]
     );
-    assert_eq!(end, Some(Outcome::Completed));
+    assert_eq!(end, Some(EndOutcome::Completed));
 }
 
 /// Spec: [CLI-45]
@@ -208,10 +208,10 @@ fn after_a_reset_what_was_not_seen_is_shown() {
             "harness: at the limit of turns"
         ]
     );
-    assert_eq!(end, Some(Outcome::Completed));
+    assert_eq!(end, Some(EndOutcome::Completed));
     let past = [user(2), text("A"), ended(2, "cancelled", "")];
     let (reply, _, end) = seen(&[user(2), reset(2, "idle", &past)]);
-    assert_eq!((&*reply, end), ("A\n", Some(Outcome::Cancelled)));
+    assert_eq!((&*reply, end), ("A\n", Some(EndOutcome::Cancelled)));
 }
 
 /// Spec: [CLI-08] [CLI-46]

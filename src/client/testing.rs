@@ -14,9 +14,9 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
-use crate::client::api::connection::Connection;
+use crate::client::api::connection::ServiceConnection;
 use crate::client::api::discovery;
-use crate::client::api::opened::Named;
+use crate::client::api::opened::NamedService;
 use crate::client::api::patience::{GivesUp, Patience};
 use crate::client::output::Output;
 use crate::config::{ClientConfig, Secret};
@@ -132,8 +132,8 @@ impl Server {
     }
 
     /// It, as a client that has read its file knows it.
-    pub(super) fn named(&self) -> Named {
-        Named {
+    pub(super) fn named(&self) -> NamedService {
+        NamedService {
             address: self.address,
             listens_on: self.address.to_string(),
             key: ProofKey::from(Secret::from(Home::KEY)),
@@ -352,7 +352,7 @@ impl Home {
     }
 
     /// The service of this folder.
-    pub(super) async fn service(&self) -> Connection {
+    pub(super) async fn service(&self) -> ServiceConnection {
         discovery::find(&self.config).await.unwrap()
     }
 

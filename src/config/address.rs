@@ -4,8 +4,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use harness_actors::model::is_private;
 
-use super::error::ConfigError;
-use super::raw::Raw;
+use super::error::SettingError;
+use super::raw::RawSetting;
 
 /// The domains of names that have a meaning in a private network only; `host.docker.internal` is one.
 ///
@@ -13,7 +13,7 @@ use super::raw::Raw;
 const PRIVATE_DOMAINS: [&str; 4] = [".local", ".home.arpa", ".internal", ".lan"];
 
 /// An IP address to listen on; `localhost` is taken as 127.0.0.1.
-pub(super) fn bind(raw: &Raw) -> Result<IpAddr, ConfigError> {
+pub(super) fn bind(raw: &RawSetting) -> Result<IpAddr, SettingError> {
     match raw.text.trim() {
         "localhost" => Ok(IpAddr::V4(Ipv4Addr::LOCALHOST)),
         text => text.parse().map_err(|_| {
@@ -23,7 +23,7 @@ pub(super) fn bind(raw: &Raw) -> Result<IpAddr, ConfigError> {
 }
 
 /// Values of the `Host` header, in lower case. Empty if the setting was not given.
-pub(super) fn allowed_hosts(raw: &Raw) -> Result<Vec<String>, ConfigError> {
+pub(super) fn allowed_hosts(raw: &RawSetting) -> Result<Vec<String>, SettingError> {
     if !raw.is_given() {
         return Ok(Vec::new());
     }

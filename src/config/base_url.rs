@@ -1,11 +1,11 @@
 //! Checks where the Messages API is, so that the key goes nowhere by mistake.
 
 use super::address::HostPort;
-use super::error::ConfigError;
-use super::raw::Raw;
+use super::error::SettingError;
+use super::raw::RawSetting;
 
 /// The URL that paths, for example `/v1/messages`, are added to, without a slash at its end.
-pub(super) fn base_url(raw: &Raw, allow_private_http: bool) -> Result<String, ConfigError> {
+pub(super) fn base_url(raw: &RawSetting, allow_private_http: bool) -> Result<String, SettingError> {
     let text = raw.text.trim();
     // These parts often carry a password or a key, so the value is not repeated.
     let unseen = || raw.refuse_unseen("have no user, query or fragment");
@@ -63,18 +63,18 @@ fn is_path_byte(byte: u8) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::raw::Source;
+    use crate::config::raw::SettingSource;
     use crate::config::setting::Key;
 
-    fn check(text: &str) -> Result<String, ConfigError> {
+    fn check(text: &str) -> Result<String, SettingError> {
         check_with(text, false)
     }
 
-    fn check_with(text: &str, allow_private_http: bool) -> Result<String, ConfigError> {
-        let raw = Raw {
+    fn check_with(text: &str, allow_private_http: bool) -> Result<String, SettingError> {
+        let raw = RawSetting {
             key: Key::BaseUrl,
             text: text.to_owned(),
-            source: Source::Flag("base-url"),
+            source: SettingSource::Flag("base-url"),
         };
         base_url(&raw, allow_private_http)
     }

@@ -6,15 +6,15 @@ use harness_actors::tool::{COMMAND_TOOLS, Registry};
 use harness_protocol::{NO_TOOLS, SettingKind};
 use serde_json::Value;
 
-use super::error::ConfigError;
-use super::raw::Raw;
+use super::error::SettingError;
+use super::raw::RawSetting;
 use super::value::{header_text, switch, whole_number};
 
 /// The names of values.
-pub(super) type Names<T, const N: usize> = [(&'static str, T); N];
+pub(super) type ChoiceNames<T, const N: usize> = [(&'static str, T); N];
 
 /// The time for which the API caches a request.
-pub(super) const PROMPT_CACHE: Names<Caching, 3> = [
+pub(super) const PROMPT_CACHE: ChoiceNames<Caching, 3> = [
     ("off", Caching::Off),
     ("5m", Caching::FiveMinutes),
     ("1h", Caching::OneHour),
@@ -22,7 +22,7 @@ pub(super) const PROMPT_CACHE: Names<Caching, 3> = [
 
 /// The setting for the containment of commands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Sandbox {
+pub(crate) enum SandboxSetting {
     /// The best means that the machine has.
     Auto,
     /// The best means that the machine has; without any, no command is run.
@@ -32,14 +32,14 @@ pub(crate) enum Sandbox {
 }
 
 /// The names of what contains commands.
-pub(super) const SANDBOX: Names<Sandbox, 3> = [
-    ("auto", Sandbox::Auto),
-    ("required", Sandbox::Required),
-    ("off", Sandbox::Off),
+pub(super) const SANDBOX: ChoiceNames<SandboxSetting, 3> = [
+    ("auto", SandboxSetting::Auto),
+    ("required", SandboxSetting::Required),
+    ("off", SandboxSetting::Off),
 ];
 
 /// Names of environment variables, with commas between.
-pub(super) fn variables(raw: &Raw) -> Result<Vec<String>, ConfigError> {
+pub(super) fn variables(raw: &RawSetting) -> Result<Vec<String>, SettingError> {
     let names = raw.text.split(',').map(str::trim);
     let names: Vec<String> = names
         .filter(|name| !name.is_empty())
@@ -57,9 +57,9 @@ pub(super) fn variables(raw: &Raw) -> Result<Vec<String>, ConfigError> {
 
 /// The value of that name.
 pub(super) fn choice<T: Copy, const N: usize>(
-    raw: &Raw,
-    names: &Names<T, N>,
-) -> Result<T, ConfigError> {
+    raw: &RawSetting,
+    names: &ChoiceNames<T, N>,
+) -> Result<T, SettingError> {
     let name = one_of(raw, &names.map(|(name, _)| name))?;
     let named = names.iter().find(|(known, _)| *known == name);
     named
@@ -68,7 +68,7 @@ pub(super) fn choice<T: Copy, const N: usize>(
 }
 
 /// The name, which is one of these.
-fn one_of(raw: &Raw, names: &[&str]) -> Result<String, ConfigError> {
+fn one_of(raw: &RawSetting, names: &[&str]) -> Result<String, SettingError> {
     let text = raw.text.trim().replace('-', "_");
     if names.contains(&&*text) {
         return Ok(text);
@@ -78,7 +78,7 @@ fn one_of(raw: &Raw, names: &[&str]) -> Result<String, ConfigError> {
 }
 
 /// The default of a setting of conversations.
-pub(super) fn of_kind(raw: &Raw, kind: SettingKind) -> Result<Value, ConfigError> {
+pub(super) fn of_kind(raw: &RawSetting, kind: SettingKind) -> Result<Value, SettingError> {
     Ok(match kind {
         SettingKind::Whole {
             of_services: (from, to),
@@ -94,7 +94,7 @@ pub(super) fn of_kind(raw: &Raw, kind: SettingKind) -> Result<Value, ConfigError
 }
 
 /// A value of whose kind a conversation can have any.
-fn checked(raw: &Raw, kind: SettingKind) -> Result<Value, ConfigError> {
+fn checked(raw: &RawSetting, kind: SettingKind) -> Result<Value, SettingError> {
     let value = kind.read(&raw.text);
     if kind.takes(&value) {
         return Ok(value);
@@ -103,7 +103,7 @@ fn checked(raw: &Raw, kind: SettingKind) -> Result<Value, ConfigError> {
 }
 
 /// Names of tools that a service has, or `none` alone.
-fn names_of_tools(raw: &Raw, kind: SettingKind) -> Result<Value, ConfigError> {
+fn names_of_tools(raw: &RawSetting, kind: SettingKind) -> Result<Value, SettingError> {
     let given = kind.read(&raw.text);
     let tools = Registry::new(standard_tools()).unwrap_or_default();
     let is_tool = |name: &str| tools.get(name).is_some() || COMMAND_TOOLS.contains(&name);
@@ -125,7 +125,7 @@ fn names_of_tools(raw: &Raw, kind: SettingKind) -> Result<Value, ConfigError> {
 /// The name of a value.
 pub(super) fn name_of<T: Copy + PartialEq, const N: usize>(
     value: T,
-    names: &Names<T, N>,
+    names: &ChoiceNames<T, N>,
 ) -> String {
     let named = names.iter().find(|(_, named)| *named == value);
     named.map_or_else(String::new, |(name, _)| (*name).to_owned())
@@ -136,14 +136,14 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::config::raw::Source;
+    use crate::config::raw::SettingSource;
     use crate::config::setting::Key;
 
-    fn raw(text: &str) -> Raw {
-        Raw {
+    fn raw(text: &str) -> RawSetting {
+        RawSetting {
             key: Key::OfConversations("thinking"),
             text: text.to_owned(),
-            source: Source::Flag("thinking"),
+            source: SettingSource::Flag("thinking"),
         }
     }
 
@@ -153,7 +153,7 @@ mod tests {
         let read = |text: &str, name: &str| {
             of_kind(
                 &raw(text),
-                harness_protocol::Setting::named(name).unwrap().kind,
+                harness_protocol::SettingRow::named(name).unwrap().kind,
             )
         };
         assert_eq!(read(" xhigh ", "thinking").unwrap(), "xhigh");

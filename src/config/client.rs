@@ -5,10 +5,10 @@ use std::path::PathBuf;
 
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 
-use super::error::ConfigError;
+use super::error::SettingError;
 use super::flags::{SettingFlags, argument};
 use super::layers::Layers;
-use super::load::Config;
+use super::load::LoadedConfig;
 use super::secret::Secret;
 use super::setting::Key;
 use super::value::token;
@@ -55,14 +55,14 @@ impl ClientConfig {
     ///
     /// # Errors
     /// If config.toml or one of the two cannot be used; the error is one line with the fix.
-    pub(crate) fn from_process(HomeFlag(flags): &HomeFlag) -> Result<Self, ConfigError> {
+    pub(crate) fn from_process(HomeFlag(flags): &HomeFlag) -> Result<Self, SettingError> {
         let mut layers = Layers::of_process(flags)?;
         layers.read_file()?;
         Self::load(&layers)
     }
 
     /// The settings of a client, taken from the full configuration.
-    pub(crate) fn from_config(config: &Config) -> Self {
+    pub(crate) fn from_config(config: &LoadedConfig) -> Self {
         Self {
             home: config.home.clone(),
             token: config.token.clone(),
@@ -70,7 +70,7 @@ impl ClientConfig {
         }
     }
 
-    fn load(layers: &Layers) -> Result<Self, ConfigError> {
+    fn load(layers: &Layers) -> Result<Self, SettingError> {
         let given = layers.resolve()?;
         let raw = given.raw(Key::Token);
         Ok(Self {
@@ -85,7 +85,7 @@ impl ClientConfig {
 mod tests {
     use super::*;
 
-    fn load(environment: &[(&str, &str)], file: &str) -> Result<ClientConfig, ConfigError> {
+    fn load(environment: &[(&str, &str)], file: &str) -> Result<ClientConfig, SettingError> {
         ClientConfig::load(&Layers {
             environment: environment
                 .iter()

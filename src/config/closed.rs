@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use super::error::ConfigError;
+use super::error::SettingError;
 use super::layers::Layers;
-use super::raw::Raw;
+use super::raw::RawSetting;
 
 /// The places where programs keep keys, passwords, cookies and what was typed.
 ///
@@ -70,7 +70,7 @@ pub(super) const DEFAULT: &str = concat!(
 );
 
 /// Paths with commas between; `~` is the home folder. Those below it are left out where there is none.
-pub(super) fn closed(raw: &Raw, layers: &Layers) -> Result<Vec<PathBuf>, ConfigError> {
+pub(super) fn closed(raw: &RawSetting, layers: &Layers) -> Result<Vec<PathBuf>, SettingError> {
     let home = layers.variable("HOME");
     let mut paths = Vec::new();
     for text in raw.text.split(',').map(str::trim) {

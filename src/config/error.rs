@@ -7,11 +7,11 @@ use derive_more::{Display, Error};
 /// It is text and not an enum because no caller branches on it: the program prints it and stops.
 #[derive(Debug, Display, Error)]
 #[display("{line}")]
-pub(crate) struct ConfigError {
+pub(crate) struct SettingError {
     line: String,
 }
 
-impl ConfigError {
+impl SettingError {
     /// Wraps a finished line.
     pub(super) fn new(line: impl Into<String>) -> Self {
         Self { line: line.into() }

@@ -4,14 +4,14 @@
 
 use std::collections::BTreeMap;
 
-use harness_protocol::{Setting, SettingKind};
+use harness_protocol::{SettingKind, SettingRow};
 use serde_json::Value;
 use toml::Spanned;
 use toml::de::{DeArray, DeTable, DeValue};
 
-use super::error::ConfigError;
+use super::error::SettingError;
 use super::key_sources::{self, KeySources};
-use super::raw::{Raw, Source};
+use super::raw::{RawSetting, SettingSource};
 use super::setting::{Key, SETTINGS, nearest};
 
 /// The longest unknown key that an error repeats; a longer one may be a pasted secret.
@@ -20,12 +20,12 @@ const MAX_KEY_SHOWN: usize = 32;
 /// The settings in the text.
 #[derive(Default)]
 pub(super) struct InFile {
-    pub(super) settings: BTreeMap<Key, Raw>,
+    pub(super) settings: BTreeMap<Key, RawSetting>,
     pub(super) key_sources: KeySources,
 }
 
 /// Reads the settings in the text.
-pub(super) fn parse(text: &str) -> Result<InFile, ConfigError> {
+pub(super) fn parse(text: &str) -> Result<InFile, SettingError> {
     let table = DeTable::parse(text).map_err(|error| {
         let start = error.span().map_or(text.len(), |span| span.start);
         let reason = error
@@ -33,7 +33,7 @@ pub(super) fn parse(text: &str) -> Result<InFile, ConfigError> {
             .split_whitespace()
             .collect::<Vec<_>>()
             .join(" ");
-        ConfigError::new(format!(
+        SettingError::new(format!(
             "config.toml line {}: {reason}",
             line_at(text, start)
         ))
@@ -53,8 +53,12 @@ pub(super) fn parse(text: &str) -> Result<InFile, ConfigError> {
     Ok(given)
 }
 
-fn known_key(name: &str, line: usize) -> Result<Key, ConfigError> {
-    let error = |said: String| Err(ConfigError::new(format!("config.toml line {line}: {said}")));
+fn known_key(name: &str, line: usize) -> Result<Key, SettingError> {
+    let error = |said: String| {
+        Err(SettingError::new(format!(
+            "config.toml line {line}: {said}"
+        )))
+    };
     match SETTINGS.iter().find(|setting| setting.name == name) {
         Some(setting) if setting.in_file => return Ok(setting.key),
         Some(setting) => {
@@ -83,11 +87,15 @@ fn known_key(name: &str, line: usize) -> Result<Key, ConfigError> {
 }
 
 /// The value as text. `None` for an empty list, which unsets the setting in a file.
-fn raw(key: Key, value: &Spanned<DeValue<'_>>, line: usize) -> Result<Option<Raw>, ConfigError> {
-    let raw = |text| Raw {
+fn raw(
+    key: Key,
+    value: &Spanned<DeValue<'_>>,
+    line: usize,
+) -> Result<Option<RawSetting>, SettingError> {
+    let raw = |text| RawSetting {
         key,
         text,
-        source: Source::File { line },
+        source: SettingSource::File { line },
     };
     let text = match (value.get_ref(), key) {
         (DeValue::Array(list), key) if is_list(key) && list.is_empty() => return Ok(None),
@@ -114,7 +122,7 @@ fn kind(key: Key) -> Option<SettingKind> {
     let Key::OfConversations(name) = key else {
         return None;
     };
-    Setting::named(name).ok().map(|setting| setting.kind)
+    SettingRow::named(name).ok().map(|setting| setting.kind)
 }
 
 fn list_text(list: &DeArray<'_>, key: Key) -> Option<String> {

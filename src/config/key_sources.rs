@@ -8,7 +8,7 @@ use harness_actors::model::KeyOrigin;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::error::ConfigError;
+use super::error::SettingError;
 use super::setting::Key;
 
 /// The key of the table in config.toml.
@@ -35,9 +35,11 @@ impl KeySources {
         value: &Spanned<DeValue<'_>>,
         first: usize,
         line: impl Fn(usize) -> usize,
-    ) -> Result<Self, ConfigError> {
+    ) -> Result<Self, SettingError> {
         let error = |line: usize, said: String| {
-            Err(ConfigError::new(format!("config.toml line {line}: {said}")))
+            Err(SettingError::new(format!(
+                "config.toml line {line}: {said}"
+            )))
         };
         let DeValue::Table(table) = value.get_ref() else {
             let said = format!(

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-use super::error::ConfigError;
+use super::error::SettingError;
 use super::file::{self, InFile};
 use super::flags::SettingFlags;
 use super::key_sources::KeySources;
-use super::raw::{Raw, Source};
+use super::raw::{RawSetting, SettingSource};
 use super::secret::Secret;
 use super::setting::{Empty, Key, SETTINGS, Setting};
 
@@ -29,21 +29,21 @@ pub(crate) struct Layers {
 
 impl Layers {
     /// The state folder; it contains config.toml, so it is known before the file is read.
-    pub(super) fn home(&self) -> Result<PathBuf, ConfigError> {
+    pub(super) fn home(&self) -> Result<PathBuf, SettingError> {
         let raw = self.raw(Key::Home.setting(), None)?;
         if raw.is_given() {
             return Ok(self.absolute(&raw.text));
         }
         match self.variable("HOME") {
             Some(home) => Ok(self.absolute(home).join(".harness")),
-            None => Err(ConfigError::new(
+            None => Err(SettingError::new(
                 "home is unknown because HOME is not set; set HARNESS_HOME or give --home",
             )),
         }
     }
 
     /// Every setting as the highest layer gives it.
-    pub(super) fn resolve(&self) -> Result<Given, ConfigError> {
+    pub(super) fn resolve(&self) -> Result<GivenValues, SettingError> {
         let InFile {
             mut settings,
             key_sources,
@@ -57,7 +57,7 @@ impl Layers {
         let raws = SETTINGS
             .iter()
             .map(|setting| self.raw(setting, settings.remove(&setting.key)));
-        Ok(Given {
+        Ok(GivenValues {
             raws: raws.collect::<Result<_, _>>()?,
             key_sources,
             secrets,
@@ -69,7 +69,11 @@ impl Layers {
         self.current_dir.join(path)
     }
 
-    fn raw(&self, setting: &'static Setting, in_file: Option<Raw>) -> Result<Raw, ConfigError> {
+    fn raw(
+        &self,
+        setting: &'static Setting,
+        in_file: Option<RawSetting>,
+    ) -> Result<RawSetting, SettingError> {
         let raw = match (self.flag(setting), self.environment(setting)?, in_file) {
             (Some(flag), _, _) => flag,
             (None, Some(variable), _) => variable,
@@ -79,10 +83,10 @@ impl Layers {
                     Some(text) if self.in_container => text.to_owned(),
                     Some(_) | None => setting.default.clone(),
                 };
-                return Ok(Raw {
+                return Ok(RawSetting {
                     key: setting.key,
                     text,
-                    source: Source::Default,
+                    source: SettingSource::Default,
                 });
             }
         };
@@ -92,24 +96,24 @@ impl Layers {
         Ok(raw)
     }
 
-    fn flag(&self, setting: &'static Setting) -> Option<Raw> {
+    fn flag(&self, setting: &'static Setting) -> Option<RawSetting> {
         let text = self.flags.get(setting.key)?.to_owned();
-        Some(Raw {
+        Some(RawSetting {
             key: setting.key,
             text,
-            source: Source::Flag(setting.flag.as_deref()?),
+            source: SettingSource::Flag(setting.flag.as_deref()?),
         })
     }
 
-    fn environment(&self, setting: &'static Setting) -> Result<Option<Raw>, ConfigError> {
+    fn environment(&self, setting: &'static Setting) -> Result<Option<RawSetting>, SettingError> {
         let Some(value) = self.environment.get(OsStr::new(&setting.env)) else {
             return Ok(None);
         };
         if value.is_empty() && setting.empty != Empty::Never {
             return Ok(None);
         }
-        let source = Source::Environment(&setting.env);
-        let raw = |text| Raw {
+        let source = SettingSource::Environment(&setting.env);
+        let raw = |text| RawSetting {
             key: setting.key,
             text,
             source,
@@ -129,27 +133,27 @@ impl Layers {
 }
 
 /// One value for every setting, in the order of the table.
-pub(super) struct Given {
-    raws: Vec<Raw>,
+pub(super) struct GivenValues {
+    raws: Vec<RawSetting>,
     /// The sources of keys that config.toml names.
     pub(super) key_sources: KeySources,
     /// Every secret that a layer holds.
     pub(super) secrets: Vec<Secret>,
 }
 
-impl Given {
+impl GivenValues {
     /// The value of a setting; its text is empty if no layer gave one and it has no default.
-    pub(super) fn raw(&self, key: Key) -> &Raw {
+    pub(super) fn raw(&self, key: Key) -> &RawSetting {
         &self.raws[key.place()]
     }
 
     /// All values, in the order of the table.
-    pub(super) fn all(&self) -> &[Raw] {
+    pub(super) fn all(&self) -> &[RawSetting] {
         &self.raws
     }
 
     /// The source of every setting, without the values.
-    pub(super) fn sources(&self) -> Vec<Source> {
+    pub(super) fn sources(&self) -> Vec<SettingSource> {
         self.raws.iter().map(|raw| raw.source).collect()
     }
 }

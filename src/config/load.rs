@@ -16,14 +16,14 @@ use serde_json::{Map, Value};
 
 use super::address::{HostPort, allowed_hosts, bind};
 use super::base_url::base_url;
-use super::choices::{PROMPT_CACHE, SANDBOX, Sandbox, choice, of_kind, variables};
+use super::choices::{PROMPT_CACHE, SANDBOX, SandboxSetting, choice, of_kind, variables};
 use super::closed::closed;
 use super::container::is_container;
-use super::error::ConfigError;
+use super::error::SettingError;
 use super::flags::SettingFlags;
 use super::key_sources::KeySources;
-use super::layers::{Given, Layers};
-use super::raw::{Raw, Source};
+use super::layers::{GivenValues, Layers};
+use super::raw::{RawSetting, SettingSource};
 use super::secret::{Credential, Secret};
 use super::setting::Key;
 use super::value::{
@@ -40,7 +40,7 @@ const MAX_FILE_BYTES: u64 = 1024 * 1024;
 
 /// Every setting of the service, checked.
 #[derive(Debug, Clone)]
-pub(crate) struct Config {
+pub(crate) struct LoadedConfig {
     /// The state folder, absolute; not opened and perhaps not there yet.
     pub(crate) home: PathBuf,
     /// The credential for the Messages API, if one was given.
@@ -58,7 +58,7 @@ pub(crate) struct Config {
     /// Places that no tool may open.
     pub(crate) deny_read: Vec<PathBuf>,
     /// The setting for the containment of commands.
-    pub(crate) sandbox: Sandbox,
+    pub(crate) sandbox: SandboxSetting,
     /// More folders that commands may write.
     pub(crate) sandbox_write: Vec<PathBuf>,
     /// Environment variables that commands get besides what programs need.
@@ -104,19 +104,19 @@ pub(crate) struct Config {
     /// Every secret that a layer holds, in use or not.
     pub(crate) secrets: Vec<Secret>,
     /// The source of each setting, in the order of the table.
-    pub(super) sources: Vec<Source>,
+    pub(super) sources: Vec<SettingSource>,
     /// The file that gave the standing instructions, if one did.
     pub(super) system_prompt_file: Option<PathBuf>,
     /// The flags and variables, without secrets.
     pub(crate) start: StartOptions,
 }
 
-impl Config {
+impl LoadedConfig {
     /// Gathers the layers of this process, creating nothing, and checks them.
     ///
     /// # Errors
     /// If config.toml or a setting cannot be used; the error is one line with the fix.
-    pub(crate) fn from_process(flags: &SettingFlags) -> Result<Self, ConfigError> {
+    pub(crate) fn from_process(flags: &SettingFlags) -> Result<Self, SettingError> {
         Self::gather(Layers::of_process(flags)?)
     }
 
@@ -137,7 +137,7 @@ impl Config {
     }
 
     /// Adds config.toml to the layers, if there is one, and checks them.
-    pub(super) fn gather(mut layers: Layers) -> Result<Self, ConfigError> {
+    pub(super) fn gather(mut layers: Layers) -> Result<Self, SettingError> {
         layers.read_file()?;
         Self::load(&layers)
     }
@@ -159,10 +159,10 @@ impl Config {
     ///
     /// # Errors
     /// If a setting cannot be used; the error is one line with the fix.
-    pub(crate) fn load(layers: &Layers) -> Result<Self, ConfigError> {
+    pub(crate) fn load(layers: &Layers) -> Result<Self, SettingError> {
         let given = layers.resolve()?;
         let workspace = given.raw(Key::Workspace);
-        let prompt = Prompt::choose(&given, layers)?;
+        let prompt = StandingPrompt::choose(&given, layers)?;
         let allow_private_http = switch(given.raw(Key::AllowPrivateHttp))?;
         let config = Self {
             home: layers.home()?,
@@ -211,7 +211,7 @@ impl Config {
 
     /// True if a layer gave the port.
     pub(crate) fn is_port_chosen(&self) -> bool {
-        self.sources[Key::Port.place()] != Source::Default
+        self.sources[Key::Port.place()] != SettingSource::Default
     }
 
     /// The credential for the Messages API. A server other than the API may require none. `demo` is the command that
@@ -219,13 +219,13 @@ impl Config {
     ///
     /// # Errors
     /// If none was given and the API requires one; the line names the place to put it.
-    pub(crate) fn require_credential(&self, demo: &str) -> Result<Credential, ConfigError> {
+    pub(crate) fn require_credential(&self, demo: &str) -> Result<Credential, SettingError> {
         match &self.credential {
             Some(credential) => Ok(credential.clone()),
             None if !self.is_of_the_api() => Ok(Credential::none()),
             None => {
                 let path = self.home.join(FILE_NAME);
-                Err(ConfigError::new(format!(
+                Err(SettingError::new(format!(
                     "no API key: set ANTHROPIC_API_KEY (or api_key in {}), \
                      or try the built-in demo with: {demo}",
                     path.display()
@@ -237,9 +237,9 @@ impl Config {
 
 impl Layers {
     /// The layers of this process, without the file.
-    pub(super) fn of_process(flags: &SettingFlags) -> Result<Self, ConfigError> {
+    pub(super) fn of_process(flags: &SettingFlags) -> Result<Self, SettingError> {
         let current_dir = std::env::current_dir().map_err(|error| {
-            ConfigError::new(format!(
+            SettingError::new(format!(
                 "cannot find the current directory: {error}; change to one that exists"
             ))
         })?;
@@ -254,11 +254,11 @@ impl Layers {
     }
 
     /// Adds config.toml, if there is one.
-    pub(super) fn read_file(&mut self) -> Result<(), ConfigError> {
+    pub(super) fn read_file(&mut self) -> Result<(), SettingError> {
         let path = self.home()?.join(FILE_NAME);
         self.file = read_file(&path).map_err(|error| {
             let path = path.display();
-            ConfigError::new(format!(
+            SettingError::new(format!(
                 "cannot read {path}: {error}; make it a readable UTF-8 file or remove it"
             ))
         })?;
@@ -295,9 +295,9 @@ fn read_file(path: &Path) -> io::Result<Option<String>> {
 
 /// The defaults of conversations. The standing instructions may be those of a file.
 fn of_conversations(
-    given: &Given,
+    given: &GivenValues,
     system_prompt: Option<String>,
-) -> Result<FullSettings, ConfigError> {
+) -> Result<FullSettings, SettingError> {
     let mut values = Map::new();
     for setting in SETTINGS {
         let key = Key::OfConversations(setting.name);
@@ -307,21 +307,21 @@ fn of_conversations(
         }
     }
     let mut set = Settings::deserialize(Value::from(values))
-        .map_err(|error| ConfigError::new(error.to_string()))?;
+        .map_err(|error| SettingError::new(error.to_string()))?;
     set.system_prompt = system_prompt;
     Ok(set.over(&FullSettings::default()))
 }
 
 /// The checked value of a setting that may be unset.
 fn if_given<T>(
-    raw: &Raw,
-    check: impl FnOnce(&Raw) -> Result<T, ConfigError>,
-) -> Result<Option<T>, ConfigError> {
+    raw: &RawSetting,
+    check: impl FnOnce(&RawSetting) -> Result<T, SettingError>,
+) -> Result<Option<T>, SettingError> {
     raw.is_given().then(|| check(raw)).transpose()
 }
 
 /// Takes the credential of the higher layer; within one layer the bearer token wins.
-fn credential(given: &Given) -> Result<Option<Credential>, ConfigError> {
+fn credential(given: &GivenValues) -> Result<Option<Credential>, SettingError> {
     let (api_key, auth_token) = (given.raw(Key::ApiKey), given.raw(Key::AuthToken));
     if !api_key.is_given() && !auth_token.is_given() {
         return Ok(None);
@@ -333,14 +333,14 @@ fn credential(given: &Given) -> Result<Option<Credential>, ConfigError> {
 }
 
 /// The standing instructions and the file they were read from.
-struct Prompt {
+struct StandingPrompt {
     text: Option<String>,
     file: Option<PathBuf>,
 }
 
-impl Prompt {
+impl StandingPrompt {
     /// Takes the text or the file, whichever the higher layer gives.
-    fn choose(given: &Given, layers: &Layers) -> Result<Self, ConfigError> {
+    fn choose(given: &GivenValues, layers: &Layers) -> Result<Self, SettingError> {
         let (text, file) = (
             given.raw(Key::SYSTEM_PROMPT),
             given.raw(Key::SystemPromptFile),
@@ -353,7 +353,7 @@ impl Prompt {
             });
         }
         if text.source.rank() == file.source.rank() {
-            return Err(ConfigError::new(format!(
+            return Err(SettingError::new(format!(
                 "system_prompt and system_prompt_file exclude each other, got both (from {} and {}); \
                  leave one out",
                 text.source, file.source

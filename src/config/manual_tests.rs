@@ -2,7 +2,7 @@
 
 use super::setting;
 use harness_actors::DEFAULT_MODEL;
-use harness_protocol::{FullSettings, SETTINGS, Setting, SettingKind};
+use harness_protocol::{FullSettings, SETTINGS, SettingKind, SettingRow};
 
 const PAGE: &str = include_str!("../../docs/settings.md");
 
@@ -39,14 +39,14 @@ fn values(kind: SettingKind) -> String {
     }
 }
 
-fn row(setting: &Setting) -> String {
+fn row(setting: &SettingRow) -> String {
     let default = match setting.name {
         "model" => Some(DEFAULT_MODEL.to_owned()),
         name => FullSettings::default().text(name),
     };
     let default = default.filter(|text| text != "[]");
     let default = default.map_or_else(|| "none".to_owned(), |text| format!("`{text}`"));
-    let Setting { name, help, kind } = setting;
+    let SettingRow { name, help, kind } = setting;
     format!("| `{name}` | {} | {help} | {default} |\n", values(*kind))
 }
 

@@ -24,12 +24,12 @@ mod start;
 mod tests;
 mod value;
 
-pub(crate) use choices::Sandbox;
+pub(crate) use choices::SandboxSetting;
 pub(crate) use client::{ClientConfig, HomeFlag};
-pub(crate) use error::ConfigError;
+pub(crate) use error::SettingError;
 pub(crate) use flags::SettingFlags;
-pub(crate) use load::Config;
+pub(crate) use load::LoadedConfig;
 pub(crate) use secret::{Secret, as_token};
-pub(crate) use show::Beside;
+pub(crate) use show::RunningSettings;
 pub(crate) use start::{given_in, start_again};
 pub(crate) use value::parse_duration;

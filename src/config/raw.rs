@@ -2,7 +2,7 @@
 
 use derive_more::Display;
 
-use super::error::ConfigError;
+use super::error::SettingError;
 use super::setting::Key;
 use crate::visible;
 
@@ -11,7 +11,7 @@ const MAX_SHOWN: usize = 60;
 
 /// The source of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Display)]
-pub(super) enum Source {
+pub(super) enum SettingSource {
     /// No layer gave it.
     #[display("default")]
     Default,
@@ -26,7 +26,7 @@ pub(super) enum Source {
     Flag(&'static str),
 }
 
-impl Source {
+impl SettingSource {
     /// The layer's rank; the highest one that gives a setting wins.
     pub(super) fn rank(self) -> u8 {
         match self {
@@ -39,32 +39,32 @@ impl Source {
 }
 
 /// The unchecked text of a value. Has no `Debug`: it may be a secret.
-pub(super) struct Raw {
+pub(super) struct RawSetting {
     pub(super) key: Key,
     pub(super) text: String,
-    pub(super) source: Source,
+    pub(super) source: SettingSource,
 }
 
-impl Raw {
+impl RawSetting {
     /// True if a layer gave this value; otherwise it is the default.
     pub(super) fn is_given(&self) -> bool {
-        self.source != Source::Default
+        self.source != SettingSource::Default
     }
 
     /// The error for a value that breaks `rule`; repeats the value unless it is a secret.
-    pub(super) fn refuse(&self, rule: &str) -> ConfigError {
+    pub(super) fn refuse(&self, rule: &str) -> SettingError {
         if self.key.setting().secret || self.text.contains("sk-") {
             return self.refuse_unseen(rule);
         }
         let Self { key, text, source } = self;
         let name = key.setting().name;
         let got = visible::cut(text, MAX_SHOWN);
-        ConfigError::new(format!("{name} must {rule}, got {got:?} (from {source})"))
+        SettingError::new(format!("{name} must {rule}, got {got:?} (from {source})"))
     }
 
     /// The error for a value that breaks `rule` and must not be repeated.
-    pub(super) fn refuse_unseen(&self, rule: &str) -> ConfigError {
+    pub(super) fn refuse_unseen(&self, rule: &str) -> SettingError {
         let name = self.key.setting().name;
-        ConfigError::new(format!("{name} must {rule} (from {})", self.source))
+        SettingError::new(format!("{name} must {rule} (from {})", self.source))
     }
 }

@@ -4,17 +4,17 @@
 
 use std::time::Duration;
 
-use harness_protocol::{Setting as OfConversations, SettingValue};
+use harness_protocol::{SettingRow as OfConversations, SettingValue};
 use serde_json::{Value, json};
 
 use super::choices::{PROMPT_CACHE, SANDBOX, name_of};
 use super::key_sources;
-use super::load::Config;
-use super::raw::Source;
+use super::load::LoadedConfig;
+use super::raw::SettingSource;
 use super::secret::{Credential, Secret};
 use super::setting::{Key, SETTINGS, Setting};
 use super::value::size_text;
-use crate::difference::{Difference, differences};
+use crate::difference::{SettingDifference, differences};
 use crate::visible;
 
 /// The text in place of a secret that is set.
@@ -22,11 +22,11 @@ const MASK: &str = "***";
 /// The widest value in the table; JSON has all of it.
 const MAX_WIDTH: usize = 60;
 
-impl Config {
+impl LoadedConfig {
     /// The settings as a table for a person, one a line, with those of the running service where
     /// they differ.
-    pub(crate) fn as_table(&self, running: Option<&Beside>) -> String {
-        let line = |row: Row| {
+    pub(crate) fn as_table(&self, running: Option<&RunningSettings>) -> String {
+        let line = |row: SettingLine| {
             let value = row.value.unwrap_or_else(|| "(unset)".to_owned());
             let value = visible::short(&value, MAX_WIDTH);
             let differs = running.and_then(|running| running.difference(row.name));
@@ -42,7 +42,7 @@ impl Config {
     /// The settings as a JSON object with `items`, each `{key, value, source}` with a value of its
     /// type, for a script; with a running service, each has `running`, which is `{value, source,
     /// differs}`.
-    pub(crate) fn as_json(&self, running: Option<&Beside>) -> String {
+    pub(crate) fn as_json(&self, running: Option<&RunningSettings>) -> String {
         let rows = self.rows().map(|row| {
             let source = row.source.to_string();
             let value = |text: Option<&str>| text.map_or(Value::Null, |text| typed(row.name, text));
@@ -62,7 +62,7 @@ impl Config {
 
     /// The settings for clients of the running service. A secret in use is represented by its `fingerprint`.
     pub(crate) fn values(&self, fingerprint: impl Fn(&Secret) -> String) -> Vec<SettingValue> {
-        let value = |(setting, row): (&Setting, Row)| SettingValue {
+        let value = |(setting, row): (&Setting, SettingLine)| SettingValue {
             key: row.name.to_owned(),
             value: row.value,
             source: row.source.to_string(),
@@ -90,11 +90,11 @@ impl Config {
         }
     }
 
-    fn rows(&self) -> impl Iterator<Item = Row> {
+    fn rows(&self) -> impl Iterator<Item = SettingLine> {
         SETTINGS
             .iter()
             .zip(&self.sources)
-            .map(|(setting, source)| Row {
+            .map(|(setting, source)| SettingLine {
                 name: setting.name,
                 value: self.display_value(setting.key, *source),
                 source: *source,
@@ -103,19 +103,19 @@ impl Config {
     }
 
     /// The names of the sources of keys, without the places of the keys.
-    fn key_sources_row(&self) -> Row {
+    fn key_sources_row(&self) -> SettingLine {
         let names = self.key_sources.names();
         let line = self.key_sources.line;
-        Row {
+        SettingLine {
             name: key_sources::NAME,
             value: (!names.is_empty()).then(|| names.join(", ")),
-            source: line.map_or(Source::Default, |line| Source::File { line }),
+            source: line.map_or(SettingSource::Default, |line| SettingSource::File { line }),
         }
     }
 
     /// The value in effect, as text; nothing if the setting is unset.
-    fn display_value(&self, key: Key, source: Source) -> Option<String> {
-        let given = |text: &str| (source != Source::Default).then(|| text.to_owned());
+    fn display_value(&self, key: Key, source: SettingSource) -> Option<String> {
+        let given = |text: &str| (source != SettingSource::Default).then(|| text.to_owned());
         match key {
             Key::Home => Some(self.home.display().to_string()),
             Key::ApiKey => match self.credential {
@@ -179,12 +179,12 @@ impl Config {
 
 /// The settings of the running service, beside those of this shell.
 #[derive(Debug, Clone)]
-pub(crate) struct Beside {
+pub(crate) struct RunningSettings {
     values: Vec<SettingValue>,
-    differences: Vec<Difference>,
+    differences: Vec<SettingDifference>,
 }
 
-impl Beside {
+impl RunningSettings {
     /// Those of a service, and where they differ from those of a shell.
     pub(crate) fn new(service: Vec<SettingValue>, shell: &[SettingValue]) -> Self {
         Self {
@@ -197,7 +197,7 @@ impl Beside {
         self.values.iter().find(|value| value.key == key)
     }
 
-    fn difference(&self, key: &str) -> Option<&Difference> {
+    fn difference(&self, key: &str) -> Option<&SettingDifference> {
         self.differences.iter().find(|it| it.key == key)
     }
 }
@@ -220,10 +220,10 @@ fn typed(name: &str, text: &str) -> Value {
 }
 
 /// One setting, ready to be shown.
-struct Row {
+struct SettingLine {
     name: &'static str,
     value: Option<String>,
-    source: Source,
+    source: SettingSource,
 }
 
 /// The duration as a setting would give it.

@@ -9,14 +9,14 @@ use std::process::Command;
 
 use harness_protocol::{GivenSetting, StartOptions};
 
-use super::error::ConfigError;
+use super::error::SettingError;
 use super::flags::SettingFlags;
-use super::layers::{Given, Layers};
-use super::load::Config;
-use super::raw::Source;
+use super::layers::{GivenValues, Layers};
+use super::load::LoadedConfig;
+use super::raw::SettingSource;
 use super::setting::{Key, SETTINGS, Setting};
 
-impl Given {
+impl GivenValues {
     /// The flags and variables.
     pub(super) fn start(&self, folder: &Path) -> StartOptions {
         let (mut flags, mut environment) = (Vec::new(), Vec::new());
@@ -26,9 +26,9 @@ impl Given {
                 value: raw.text.clone(),
             };
             match raw.source {
-                Source::Flag(name) => flags.push(given(name)),
-                Source::Environment(name) => environment.push(given(name)),
-                Source::Default | Source::File { .. } => {}
+                SettingSource::Flag(name) => flags.push(given(name)),
+                SettingSource::Environment(name) => environment.push(given(name)),
+                SettingSource::Default | SettingSource::File { .. } => {}
             }
         }
         StartOptions {
@@ -39,12 +39,12 @@ impl Given {
     }
 }
 
-impl Config {
+impl LoadedConfig {
     /// The settings of a service that this shell would start for a state folder.
     ///
     /// # Errors
     /// If config.toml or a setting cannot be used; the error is one line with the fix.
-    pub(crate) fn of_shell(home: &Path) -> Result<Self, ConfigError> {
+    pub(crate) fn of_shell(home: &Path) -> Result<Self, SettingError> {
         Self::from_process(&SettingFlags::default().at(home))
     }
 
@@ -52,7 +52,7 @@ impl Config {
     ///
     /// # Errors
     /// If config.toml or a setting cannot be used; the error is one line with the fix.
-    pub(crate) fn again(start: &StartOptions, home: &Path) -> Result<Self, ConfigError> {
+    pub(crate) fn again(start: &StartOptions, home: &Path) -> Result<Self, SettingError> {
         let is_told = |name: &OsString| SETTINGS.iter().any(|it| is_told(it) && *name == *it.env);
         let mut environment: Vec<(OsString, OsString)> = std::env::vars_os()
             .filter(|(name, _)| !is_told(name))
@@ -136,7 +136,7 @@ mod tests {
             ("HARNESS_TOKEN", "0123456789abcdef-SEEN"),
             ("ANTHROPIC_API_KEY", "sk-SEEN"),
         ];
-        let config = Config::load(&layers(&environment, folder.path())).unwrap();
+        let config = LoadedConfig::load(&layers(&environment, folder.path())).unwrap();
         let start = &config.start;
         assert_eq!(start.folder, folder.path().display().to_string());
         let told = |given: &[GivenSetting]| -> Vec<String> {
@@ -148,7 +148,7 @@ mod tests {
         assert_eq!(told(&start.environment), expected);
         assert!(!format!("{start:?}").contains("SEEN"));
 
-        let again = Config::again(start, Path::new("/state")).unwrap();
+        let again = LoadedConfig::again(start, Path::new("/state")).unwrap();
         assert_eq!((again.settings.max_turns, again.model()), (7, "m1"));
         assert_eq!(again.workspace, folder.path().canonicalize().unwrap());
         assert_eq!(again.home, Path::new("/state"));

@@ -14,7 +14,7 @@ use harness_protocol::{QueueMode, ThinkingLevel, ToolExecution};
 use super::layers::Layers;
 use super::secret::{Credential, Secret};
 use super::setting::SETTINGS;
-use super::{Config, SettingFlags};
+use super::{LoadedConfig, SettingFlags};
 
 const LONG_TOKEN: &str = "0123456789abcdef";
 
@@ -35,18 +35,18 @@ fn layers(flags: &[&str], environment: &[(&str, &str)], file: &str) -> Layers {
     }
 }
 
-fn load(flags: &[&str], environment: &[(&str, &str)], file: &str) -> Config {
-    Config::load(&layers(flags, environment, file)).unwrap()
+fn load(flags: &[&str], environment: &[(&str, &str)], file: &str) -> LoadedConfig {
+    LoadedConfig::load(&layers(flags, environment, file)).unwrap()
 }
 
 fn error(flags: &[&str], environment: &[(&str, &str)], file: &str) -> String {
-    Config::load(&layers(flags, environment, file))
+    LoadedConfig::load(&layers(flags, environment, file))
         .unwrap_err()
         .to_string()
 }
 
 /// The part of the table for one setting, with single spaces.
-fn row(config: &Config, name: &str) -> String {
+fn row(config: &LoadedConfig, name: &str) -> String {
     let table = config.as_table(None);
     let row = table
         .lines()
@@ -55,7 +55,7 @@ fn row(config: &Config, name: &str) -> String {
     row.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-fn credential(config: &Config) -> (&'static str, &str) {
+fn credential(config: &LoadedConfig) -> (&'static str, &str) {
     match config.credential.as_ref().unwrap() {
         Credential::ApiKey(secret) => ("key", secret.expose()),
         Credential::Bearer(secret) => ("bearer", secret.expose()),
@@ -420,7 +420,8 @@ fn a_secret_is_never_shown() {
 fn a_missing_file_is_no_error_and_nothing_is_created() {
     let folder = tempfile::tempdir().unwrap();
     let home = folder.path().join("home");
-    let config = Config::gather(layers(&["--home", home.to_str().unwrap()], &[], "")).unwrap();
+    let config =
+        LoadedConfig::gather(layers(&["--home", home.to_str().unwrap()], &[], "")).unwrap();
     assert_eq!(
         row(&config, "home"),
         format!("home {} --home", home.display())
@@ -433,7 +434,7 @@ fn a_missing_file_is_no_error_and_nothing_is_created() {
 fn the_file_in_the_state_folder_is_read_or_refused_with_its_path() {
     let folder = tempfile::tempdir().unwrap();
     let gather = || {
-        Config::gather(layers(
+        LoadedConfig::gather(layers(
             &["--home", folder.path().to_str().unwrap()],
             &[],
             "",
@@ -602,7 +603,7 @@ fn the_instructions_come_from_a_text_or_a_file_of_the_higher_layer() {
     let path = folder.path().join("prompt.md");
     fs::write(&path, "From the file.\n").unwrap();
     let path = path.to_str().unwrap();
-    let prompt = |config: Config| config.settings.system_prompt;
+    let prompt = |config: LoadedConfig| config.settings.system_prompt;
 
     let (text, file) = (["--system-prompt", "Text."], ["--system-prompt-file", path]);
     let in_file = format!("system_prompt_file = '{path}'");
@@ -670,7 +671,7 @@ fn an_address_others_can_reach_needs_a_required_token() {
 /// Spec: [CONF-23]
 #[test]
 fn a_token_is_long_and_never_empty() {
-    let token = |config: Config| config.token.map(|token| token.expose().to_owned());
+    let token = |config: LoadedConfig| config.token.map(|token| token.expose().to_owned());
     assert_eq!(
         token(load(&[], &[("HARNESS_TOKEN", LONG_TOKEN)], "")).unwrap(),
         LONG_TOKEN
@@ -722,7 +723,7 @@ fn the_workspace_is_a_folder_that_exists_without_links() {
     let with = |workspace: &str| {
         let mut layers = layers(&["--workspace", workspace], &[], "");
         layers.current_dir = folder.path().to_owned();
-        Config::load(&layers)
+        LoadedConfig::load(&layers)
             .map(|config| config.workspace)
             .map_err(|error| error.to_string())
     };
@@ -823,10 +824,10 @@ fn a_variable_that_is_not_text_is_refused_if_it_is_a_setting() {
     layers
         .environment
         .insert("UNRELATED".into(), broken.clone());
-    assert!(Config::load(&layers).is_ok());
+    assert!(LoadedConfig::load(&layers).is_ok());
     layers.environment.insert("HARNESS_MODEL".into(), broken);
     assert_eq!(
-        Config::load(&layers).unwrap_err().to_string(),
+        LoadedConfig::load(&layers).unwrap_err().to_string(),
         "model must be UTF-8 text (from HARNESS_MODEL)"
     );
 }
@@ -839,7 +840,7 @@ fn in_a_container_the_token_is_asked_for_unless_somebody_says_otherwise() {
             in_container: true,
             ..layers(&["--workspace", "/"], environment, "")
         };
-        let config = Config::load(&layers).unwrap();
+        let config = LoadedConfig::load(&layers).unwrap();
         let shown = config.as_table(None);
         let line = shown.lines().find(|line| line.starts_with("require_token"));
         assert!(line.unwrap().contains(&config.require_token.to_string()));

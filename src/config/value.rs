@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
 
-use super::error::ConfigError;
-use super::raw::Raw;
+use super::error::SettingError;
+use super::raw::RawSetting;
 use super::secret::{MIN_TOKEN_CHARS, Secret, as_token, is_visible_ascii};
 
 /// The longest duration: a year, far from where adding it to a clock overflows.
@@ -20,7 +20,7 @@ const MIN_DURATION: Duration = Duration::from_millis(1);
 const MAX_PROMPT_BYTES: u64 = 1024 * 1024;
 
 /// A whole number in a range.
-pub(super) fn whole_number<N>(raw: &Raw, range: RangeInclusive<N>) -> Result<N, ConfigError>
+pub(super) fn whole_number<N>(raw: &RawSetting, range: RangeInclusive<N>) -> Result<N, SettingError>
 where
     N: FromStr + PartialOrd + Display,
 {
@@ -36,7 +36,7 @@ where
 }
 
 /// A length of time such as `300ms`, `2s`, `1.5m` or `1h`; a bare number is seconds.
-pub(super) fn duration(raw: &Raw) -> Result<Duration, ConfigError> {
+pub(super) fn duration(raw: &RawSetting) -> Result<Duration, SettingError> {
     match parse_duration(raw.text.trim()) {
         Some(duration) if (MIN_DURATION..=MAX_DURATION).contains(&duration) => Ok(duration),
         _ => Err(raw.refuse("be a duration such as 300ms, 2s, 5m or 1h, from 1ms to 8760h")),
@@ -44,7 +44,7 @@ pub(super) fn duration(raw: &Raw) -> Result<Duration, ConfigError> {
 }
 
 /// A duration, or none with the word `off`.
-pub(super) fn duration_or_off(raw: &Raw) -> Result<Option<Duration>, ConfigError> {
+pub(super) fn duration_or_off(raw: &RawSetting) -> Result<Option<Duration>, SettingError> {
     if raw.text.trim() == "off" {
         return Ok(None);
     }
@@ -87,7 +87,7 @@ const UNITS: [(&str, u64); 8] = [
 ];
 
 /// A number of bytes such as `1048576`, `500MB` or `20GiB`; nothing for `off` or 0.
-pub(super) fn size(raw: &Raw) -> Result<Option<u64>, ConfigError> {
+pub(super) fn size(raw: &RawSetting) -> Result<Option<u64>, SettingError> {
     let text = raw.text.trim();
     if text.eq_ignore_ascii_case("off") {
         return Ok(None);
@@ -126,7 +126,7 @@ pub(super) fn size_text(bytes: u64) -> String {
 }
 
 /// `true` or `false`.
-pub(super) fn switch(raw: &Raw) -> Result<bool, ConfigError> {
+pub(super) fn switch(raw: &RawSetting) -> Result<bool, SettingError> {
     match raw.text.trim() {
         "true" => Ok(true),
         "false" => Ok(false),
@@ -135,7 +135,7 @@ pub(super) fn switch(raw: &Raw) -> Result<bool, ConfigError> {
 }
 
 /// One line of printable ASCII that fits an HTTP header.
-pub(super) fn header_text(raw: &Raw) -> Result<String, ConfigError> {
+pub(super) fn header_text(raw: &RawSetting) -> Result<String, SettingError> {
     let text = raw.text.trim();
     if text
         .bytes()
@@ -147,7 +147,7 @@ pub(super) fn header_text(raw: &Raw) -> Result<String, ConfigError> {
 }
 
 /// A key for the Messages API, without the space around it that copying leaves.
-pub(super) fn key(raw: &Raw) -> Result<Secret, ConfigError> {
+pub(super) fn key(raw: &RawSetting) -> Result<Secret, SettingError> {
     let text = raw.text.trim();
     if is_visible_ascii(text) {
         return Ok(Secret::from(text));
@@ -156,7 +156,7 @@ pub(super) fn key(raw: &Raw) -> Result<Secret, ConfigError> {
 }
 
 /// The token that clients send.
-pub(super) fn token(raw: &Raw) -> Result<Secret, ConfigError> {
+pub(super) fn token(raw: &RawSetting) -> Result<Secret, SettingError> {
     as_token(raw.text.trim()).ok_or_else(|| {
         raw.refuse(&format!(
             "be at least {MIN_TOKEN_CHARS} visible ASCII characters"
@@ -165,7 +165,7 @@ pub(super) fn token(raw: &Raw) -> Result<Secret, ConfigError> {
 }
 
 /// A folder that exists, as an absolute path without links.
-pub(super) fn folder(raw: &Raw, path: &Path) -> Result<PathBuf, ConfigError> {
+pub(super) fn folder(raw: &RawSetting, path: &Path) -> Result<PathBuf, SettingError> {
     match path.canonicalize() {
         Ok(path) if path.is_dir() => Ok(path),
         Ok(_) => Err(raw.refuse("be a folder, not a file")),
@@ -174,7 +174,7 @@ pub(super) fn folder(raw: &Raw, path: &Path) -> Result<PathBuf, ConfigError> {
 }
 
 /// The text of a file of standing instructions.
-pub(super) fn prompt_file(raw: &Raw, path: &Path) -> Result<String, ConfigError> {
+pub(super) fn prompt_file(raw: &RawSetting, path: &Path) -> Result<String, SettingError> {
     let mut bytes = Vec::new();
     File::open(path)
         .and_then(|file| file.take(MAX_PROMPT_BYTES + 1).read_to_end(&mut bytes))
@@ -188,12 +188,12 @@ pub(super) fn prompt_file(raw: &Raw, path: &Path) -> Result<String, ConfigError>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::raw::Source;
+    use crate::config::raw::SettingSource;
     use crate::config::setting::Key;
 
-    fn check(text: &str) -> Result<Duration, ConfigError> {
-        let source = Source::Flag("tool-timeout");
-        duration(&Raw {
+    fn check(text: &str) -> Result<Duration, SettingError> {
+        let source = SettingSource::Flag("tool-timeout");
+        duration(&RawSetting {
             key: Key::ToolTimeout,
             text: text.to_owned(),
             source,
@@ -204,8 +204,8 @@ mod tests {
     #[test]
     fn a_size_has_a_unit_or_is_in_bytes_and_is_shown_as_it_could_be_given() {
         let read = |text: &str| {
-            let source = Source::Flag("max-state-bytes");
-            size(&Raw {
+            let source = SettingSource::Flag("max-state-bytes");
+            size(&RawSetting {
                 key: Key::MaxStateBytes,
                 text: text.to_owned(),
                 source,

@@ -10,13 +10,15 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use derive_more::{Display, Error, From};
-use harness_actors::journal::{AttachmentsReport, Doctor, FolderAttachments, OpenError, Report};
+use harness_actors::journal::{
+    AttachmentsReport, Doctor, FolderAttachments, JournalReport, OpenError,
+};
 use harness_actors::storage::StorageError;
 use harness_actors::{Clock, ConversationId};
 use serde_json::{Value, json};
 
 use crate::cli::exit_codes::exits;
-use crate::config::{ClientConfig, ConfigError, HomeFlag};
+use crate::config::{ClientConfig, HomeFlag, SettingError};
 use crate::state_dir::{StateError, StateFolder};
 
 const HELP: &str = "\
@@ -33,7 +35,7 @@ can be read, under a new epoch, and keeps the old file as `<id>.<epoch>.archive`
 #[derive(Debug, Display, Error, From)]
 pub(crate) enum DoctorError {
     /// A setting cannot be used.
-    Config(ConfigError),
+    Config(SettingError),
     /// The state folder cannot be used.
     State(StateError),
     /// There is nothing to look at.
@@ -105,13 +107,13 @@ pub(crate) fn run(examine: &Examine, home: &HomeFlag) -> Result<i32, DoctorError
     if home.join("workflows").is_dir() {
         doctors.push(Doctor::of_workflows(&home, Clock::system()));
     }
-    let reports: Vec<Vec<Report>> = doctors
+    let reports: Vec<Vec<JournalReport>> = doctors
         .iter()
         .map(Doctor::inspect)
         .collect::<Result<_, _>>()?;
     let mut out = io::stdout().lock();
     let attachments = FolderAttachments::inspect(&home)?;
-    let mut told = Told {
+    let mut told = DoctorOutput {
         items: examine.json.then(Vec::new),
         out: &mut out,
     };
@@ -129,8 +131,8 @@ pub(crate) fn run(examine: &Examine, home: &HomeFlag) -> Result<i32, DoctorError
 fn examine_all(
     examine: &Examine,
     home: &Path,
-    (doctors, reports, attachments): (&[Doctor], &[Vec<Report>], &AttachmentsReport),
-    told: &mut Told<'_>,
+    (doctors, reports, attachments): (&[Doctor], &[Vec<JournalReport>], &AttachmentsReport),
+    told: &mut DoctorOutput<'_>,
 ) -> Result<i32, DoctorError> {
     tell_attachments(attachments, told)?;
     let lost = i32::from(!attachments.damaged.is_empty());
@@ -166,12 +168,12 @@ fn examine_all(
 }
 
 /// The output of each thing: a line, or an item of a list that is printed in the end.
-struct Told<'o> {
+struct DoctorOutput<'o> {
     items: Option<Vec<Value>>,
     out: &'o mut dyn io::Write,
 }
 
-impl Told<'_> {
+impl DoctorOutput<'_> {
     fn tell(&mut self, item: impl Fn() -> Value, line: impl Fn() -> String) -> io::Result<()> {
         match &mut self.items {
             Some(items) => items.push(item()),
@@ -216,7 +218,7 @@ fn examine_sandbox(_: bool) -> Result<i32, DoctorError> {
 /// are nowhere else.
 fn tell_attachments(
     AttachmentsReport { kept, damaged }: &AttachmentsReport,
-    told: &mut Told<'_>,
+    told: &mut DoctorOutput<'_>,
 ) -> Result<(), DoctorError> {
     for (sha256, error) in damaged {
         let reason = &error.reason;
@@ -233,7 +235,7 @@ fn tell_attachments(
 }
 
 /// Names what a workflow's journal has twice. It harms nothing: the first result counts.
-fn tell_ignored(report: &Report, told: &mut Told<'_>) -> Result<(), DoctorError> {
+fn tell_ignored(report: &JournalReport, told: &mut DoctorOutput<'_>) -> Result<(), DoctorError> {
     if report.error.is_some() {
         return Ok(());
     }
@@ -253,10 +255,14 @@ fn tell_ignored(report: &Report, told: &mut Told<'_>) -> Result<(), DoctorError>
 }
 
 /// Repairs what is damaged, as the only one who uses the folder.
-fn repair(doctor: &Doctor, reports: &[Report], told: &mut Told<'_>) -> Result<i32, DoctorError> {
+fn repair(
+    doctor: &Doctor,
+    reports: &[JournalReport],
+    told: &mut DoctorOutput<'_>,
+) -> Result<i32, DoctorError> {
     let mut code = 0;
     for report in reports.iter().filter(|report| !is_sound(report)) {
-        let Report { id, .. } = report;
+        let JournalReport { id, .. } = report;
         match doctor.repair(&ConversationId::new(id)) {
             Ok(repaired) => {
                 let (records, archive) = (repaired.records, &repaired.archive);
@@ -278,12 +284,12 @@ fn repair(doctor: &Doctor, reports: &[Report], told: &mut Told<'_>) -> Result<i3
 }
 
 /// Whether there is nothing to repair. The next prompt mends a torn end by itself.
-fn is_sound(report: &Report) -> bool {
+fn is_sound(report: &JournalReport) -> bool {
     report.error.is_none() && report.damaged_parts == 0 && report.misplaced.is_none()
 }
 
-fn as_text(report: &Report) -> String {
-    let Report {
+fn as_text(report: &JournalReport) -> String {
+    let JournalReport {
         id,
         records,
         damaged_parts,
@@ -311,7 +317,7 @@ fn as_text(report: &Report) -> String {
     text
 }
 
-fn as_json(report: &Report) -> Value {
+fn as_json(report: &JournalReport) -> Value {
     json!({
         "id": report.id,
         "path": report.path,

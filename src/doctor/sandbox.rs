@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use harness_protocol::{Access, Backend};
 use serde_json::{Value, json};
 
-use crate::launch::{Found, can_write, probe};
+use crate::launch::{SandboxSupport, can_write, probe};
 
 /// The backends, the strongest first.
 const BACKENDS: [Backend; 3] = [Backend::Namespaces, Backend::Landlock, Backend::None];
@@ -19,7 +19,7 @@ struct LookedAt {
 }
 
 impl LookedAt {
-    fn here(found: &Found) -> Self {
+    fn here(found: &SandboxSupport) -> Self {
         let here = std::env::current_dir().and_then(|folder| folder.canonicalize());
         let tried = here.map(|folder| (can_write(found, &folder), folder));
         let (can_write, folder) = tried.unwrap_or_else(|error| (Err(error), PathBuf::from(".")));
@@ -68,7 +68,7 @@ pub(super) fn run(as_json: bool, out: &mut impl Write) -> io::Result<i32> {
     Ok(i32::from(found.backend == Backend::None))
 }
 
-fn lines(found: &Found) -> Vec<String> {
+fn lines(found: &SandboxSupport) -> Vec<String> {
     let mut lines = Vec::new();
     for (backend, tried) in &found.tried {
         let how = match tried {
@@ -99,7 +99,7 @@ fn lines(found: &Found) -> Vec<String> {
     lines
 }
 
-fn to_json(found: &Found) -> Value {
+fn to_json(found: &SandboxSupport) -> Value {
     let tried = found.tried.iter().map(|(backend, tried)| {
         json!({
             "backend": backend,
@@ -133,14 +133,14 @@ mod tests {
     /// Spec: [CLI-129]
     #[test]
     fn what_contains_commands_is_told_with_what_it_does_not_hold() {
-        let found = Found {
+        let found = SandboxSupport {
             backend: Backend::Landlock,
             landlock_abi: 7,
             tried: vec![
                 (Backend::Namespaces, Err("not permitted".to_owned())),
                 (Backend::Landlock, Ok(())),
             ],
-            ..Found::default()
+            ..SandboxSupport::default()
         };
         let told = lines(&found);
         for line in [

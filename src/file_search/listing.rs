@@ -15,7 +15,7 @@ const LOOK: usize = 256;
 
 /// The paths of files below a folder, as one text.
 #[derive(Debug, Default)]
-pub(super) struct Listing {
+pub(super) struct PathListing {
     /// All paths, one behind the other.
     text: String,
     /// Where each ends.
@@ -24,7 +24,7 @@ pub(super) struct Listing {
     pub(super) is_whole: bool,
 }
 
-impl Listing {
+impl PathListing {
     /// Looks through a folder. What is in `left_out` is not listed. Blocks.
     pub(super) fn read(folder: &Path, left_out: &Path) -> Self {
         let listing = Self::walk(folder, left_out, true);

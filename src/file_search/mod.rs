@@ -12,7 +12,7 @@ use harness_protocol::FoundFiles;
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 
-use listing::Listing;
+use listing::PathListing;
 
 /// For how long a folder is taken to have the files that it had.
 const FRESH: Duration = Duration::from_secs(5);
@@ -27,14 +27,14 @@ pub(crate) struct FileSearch {
     /// The state folder, which is left out.
     home: Arc<Path>,
     /// Held while one folder is looked through, so that the service looks through one at a time.
-    known: Arc<Mutex<Vec<Known>>>,
+    known: Arc<Mutex<Vec<KnownFiles>>>,
 }
 
 /// The files of a folder.
 #[derive(Debug)]
-struct Known {
+struct KnownFiles {
     folder: PathBuf,
-    listing: Arc<Listing>,
+    listing: Arc<PathListing>,
     listed_at: Instant,
     asked_at: Instant,
 }
@@ -64,7 +64,7 @@ impl FileSearch {
     }
 
     /// The files of a folder, which is looked through again if that is long ago.
-    async fn listing(&self, folder: &Path) -> Result<Arc<Listing>, BlockingError> {
+    async fn listing(&self, folder: &Path) -> Result<Arc<PathListing>, BlockingError> {
         let mut known = self.known.lock().await;
         let now = Instant::now();
         known.retain(|one| now < one.asked_at + KEPT);
@@ -75,7 +75,7 @@ impl FileSearch {
             return Ok(Arc::clone(&one.listing));
         }
         let (walked, home) = (folder.to_owned(), Arc::clone(&self.home));
-        let listing = Arc::new(blocking(move || Listing::read(&walked, &home)).await?);
+        let listing = Arc::new(blocking(move || PathListing::read(&walked, &home)).await?);
         known.retain(|one| one.folder != folder);
         known.sort_by_key(|one| one.asked_at);
         let too_many = (known.len() + 1).saturating_sub(MAX_FOLDERS);
@@ -84,7 +84,7 @@ impl FileSearch {
         if known.is_empty() {
             self.forget_later();
         }
-        known.push(Known {
+        known.push(KnownFiles {
             folder: folder.to_owned(),
             listing: Arc::clone(&listing),
             listed_at: now,

@@ -3,17 +3,17 @@
 use std::cmp::Reverse;
 use std::path::Path;
 
-use harness_actors::beneath::{Folder, Links};
+use harness_actors::beneath::{FolderHandle, LinkPolicy};
 use harness_protocol::FoundFiles;
 use nucleo_matcher::pattern::{AtomKind, CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 
-use super::listing::Listing;
+use super::listing::PathListing;
 
 /// The files that fit best, at most so many: a file of exactly that path first, even one that is not
 /// listed, then by their names before their paths, then the short ones. Blocks.
 pub(super) fn best(
-    listing: &Listing,
+    listing: &PathListing,
     folder: &Path,
     left_out: &Path,
     query: &str,
@@ -33,7 +33,7 @@ pub(super) fn best(
     }
 }
 
-fn fitting(listing: &Listing, query: &str, limit: usize) -> Vec<String> {
+fn fitting(listing: &PathListing, query: &str, limit: usize) -> Vec<String> {
     let mut matcher = Matcher::new(Config::DEFAULT.match_paths());
     let pattern = Pattern::new(
         query,
@@ -59,9 +59,9 @@ fn fitting(listing: &Listing, query: &str, limit: usize) -> Vec<String> {
 
 /// Whether that is the path of a file which may be attached.
 fn is_file(folder: &Path, left_out: &Path, path: &str) -> bool {
-    let opened = Folder::open(folder);
+    let opened = FolderHandle::open(folder);
     opened.is_ok_and(|folder| {
         let folder = folder.without(left_out);
-        folder.look(Path::new(path), Links::Inside).is_ok()
+        folder.look(Path::new(path), LinkPolicy::Inside).is_ok()
     })
 }

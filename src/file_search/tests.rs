@@ -16,7 +16,7 @@ fn folder(files: &[&str]) -> tempfile::TempDir {
 
 fn found(top: &tempfile::TempDir, query: &str) -> Vec<String> {
     let home = top.path().join("state");
-    let listing = Listing::read(top.path(), &home);
+    let listing = PathListing::read(top.path(), &home);
     rank::best(&listing, top.path(), &home, query, 5).files
 }
 
@@ -59,7 +59,7 @@ fn a_folder_within_one_that_is_ignored_has_files() {
     let top = folder(&["build/work/a.txt", "build/work/b.o"]);
     fs::write(top.path().join(".gitignore"), "build/**\n*.o\n").unwrap();
     let within = top.path().join("build/work");
-    let listing = Listing::read(&within, &top.path().join("state"));
+    let listing = PathListing::read(&within, &top.path().join("state"));
     let mut paths: Vec<&str> = listing.paths().collect();
     paths.sort_unstable();
     assert_eq!(paths, ["a.txt", "b.o"]);

@@ -7,10 +7,10 @@ use std::fs::{File, Metadata};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use harness_actors::beneath::{BeneathError, Folder, Links};
+use harness_actors::beneath::{BeneathError, FolderHandle, LinkPolicy};
 use nix::unistd::Uid;
 
-use super::file::{Stamp, display_path};
+use super::file::{GuidanceStamp, display_path};
 use super::grounds::reason;
 use crate::os::user_ns;
 
@@ -94,14 +94,14 @@ enum Use {
 
 /// One folder above the working folder.
 #[derive(Debug)]
-pub(super) struct Level {
+pub(super) struct FolderLevel {
     path: PathBuf,
-    folder: Result<Folder, BeneathError>,
+    folder: Result<FolderHandle, BeneathError>,
     /// Why nothing in it is used.
     fault: Option<String>,
 }
 
-impl Level {
+impl FolderLevel {
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
@@ -110,7 +110,11 @@ impl Level {
     ///
     /// # Errors
     /// Why what is there is not used.
-    pub(super) fn look(&self, path: &Path, owners: &Owners) -> Result<Option<Stamp>, String> {
+    pub(super) fn look(
+        &self,
+        path: &Path,
+        owners: &Owners,
+    ) -> Result<Option<GuidanceStamp>, String> {
         let folder = match &self.folder {
             Ok(folder) => folder,
             Err(error) => {
@@ -118,7 +122,7 @@ impl Level {
                 return reason(&self.path, error).map_or(Ok(None), |reason| Err(told(reason)));
             }
         };
-        let found = folder.look(name(path), Links::Refused);
+        let found = folder.look(name(path), LinkPolicy::Refused);
         if found.as_ref().is_err_and(BeneathError::is_absence) {
             return Ok(None);
         }
@@ -128,7 +132,7 @@ impl Level {
         let found = found.map_err(|error| reason(path, &error).unwrap_or_default())?;
         match owners.fault_of_file(path, found.uid(), found.mode()) {
             Some(fault) => Err(fault),
-            None => Ok(Some(Stamp::from_metadata(&found))),
+            None => Ok(Some(GuidanceStamp::from_metadata(&found))),
         }
     }
 
@@ -144,7 +148,9 @@ impl Level {
             return Err(fault.clone());
         }
         let folder = self.folder.as_ref().map_err(ToString::to_string)?;
-        let file = folder.open_file(name(path), Links::Refused).map_err(gone)?;
+        let file = folder
+            .open_file(name(path), LinkPolicy::Refused)
+            .map_err(gone)?;
         let found = file.metadata().map_err(|error| gone(error.into()))?;
         match owners.fault_of_file(path, found.uid(), found.mode()) {
             Some(fault) => Err(fault),
@@ -155,16 +161,16 @@ impl Level {
 
 /// Goes down from the root to the folder above the working folder, over no link. Where it cannot go
 /// on, the levels end.
-pub(super) fn climb(workspace: &Path, owners: &Owners) -> Vec<Level> {
+pub(super) fn climb(workspace: &Path, owners: &Owners) -> Vec<FolderLevel> {
     let mut folders: Vec<&Path> = workspace.ancestors().skip(1).collect();
     folders.reverse();
-    let mut levels: Vec<Level> = Vec::new();
+    let mut levels: Vec<FolderLevel> = Vec::new();
     // What speaks against a folder speaks against everything below it.
     let mut fault_on_the_way = None;
     for path in folders {
         let opened = match levels.last().map(|level| &level.folder) {
-            None => Folder::open(path).map_err(BeneathError::from),
-            Some(Ok(outer)) => outer.open_folder(name(path), Links::Refused),
+            None => FolderHandle::open(path).map_err(BeneathError::from),
+            Some(Ok(outer)) => outer.open_folder(name(path), LinkPolicy::Refused),
             Some(Err(_)) => break,
         };
         let judged = opened.and_then(|folder| Ok((folder.metadata()?, folder)));
@@ -178,7 +184,7 @@ pub(super) fn climb(workspace: &Path, owners: &Owners) -> Vec<Level> {
             }
             Err(error) => (Err(error), fault_on_the_way.clone()),
         };
-        levels.push(Level {
+        levels.push(FolderLevel {
             path: path.to_owned(),
             folder,
             fault,

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use harness_actors::guidance::ContextFile;
 
-use super::file::{Stamp, Text};
-use super::grounds::{Grounds, Origin};
+use super::file::{GuidanceStamp, Text};
+use super::grounds::{FileOrigin, Grounds};
 
 /// The names of context files; in a folder that has both, the first is used.
 const NAMES: [&str; 2] = ["AGENTS.md", "CLAUDE.md"];
@@ -18,9 +18,9 @@ pub(super) const MAX_BYTES: usize = 256 * 1024;
 /// Which file is not used, and why. No other is used in its place.
 pub(super) fn find(
     grounds: &Grounds,
-    origin: Origin,
+    origin: FileOrigin,
     folder: &Path,
-) -> Result<Option<(PathBuf, Stamp)>, (PathBuf, String)> {
+) -> Result<Option<(PathBuf, GuidanceStamp)>, (PathBuf, String)> {
     for name in NAMES {
         let path = folder.join(name);
         match grounds.look(origin, &path) {
@@ -69,7 +69,7 @@ mod tests {
         let at = |name: &str| folder.path().join(name);
         let found = || {
             let grounds = Grounds::open(&at("home"), folder.path());
-            let found = find(&grounds, Origin::Workspace, folder.path());
+            let found = find(&grounds, FileOrigin::Workspace, folder.path());
             found.map(|found| found.map(|(path, _)| path))
         };
         assert_eq!(found(), Ok(None));

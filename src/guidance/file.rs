@@ -15,7 +15,7 @@ const BEYOND: usize = 16 * 1024;
 
 /// The properties that tell whether a file is unchanged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Stamp {
+pub(super) struct GuidanceStamp {
     device: u64,
     number: u64,
     pub(super) bytes: u64,
@@ -24,7 +24,7 @@ pub(super) struct Stamp {
     pub(super) changed: (i64, i64),
 }
 
-impl Stamp {
+impl GuidanceStamp {
     pub(super) fn from_metadata(found: &Metadata) -> Self {
         Self {
             device: found.dev(),

@@ -43,7 +43,7 @@ pub(super) fn parse(yaml: &str) -> Result<Fields, String> {
 }
 
 /// Where the reader is among names and values.
-enum Next {
+enum NextPart {
     Name,
     /// The value of this name; of none if the name is no text.
     Value(Option<String>),
@@ -52,7 +52,7 @@ enum Next {
 fn fields(yaml: &str) -> Result<Fields, String> {
     let mut fields = Fields::new();
     let mut depth = 0_usize;
-    let mut next = Next::Name;
+    let mut next = NextPart::Name;
     for event in Parser::new_from_str(yaml) {
         let (event, _) = event.map_err(|error| error.to_string())?;
         let node = match event {
@@ -90,14 +90,14 @@ fn fields(yaml: &str) -> Result<Fields, String> {
             Event::Scalar(..) | Event::Alias(_) => continue,
         };
         next = match next {
-            Next::Name => Next::Value(node),
-            Next::Value(name) => {
+            NextPart::Name => NextPart::Value(node),
+            NextPart::Value(name) => {
                 if let (Some(name), Some(value)) = (name, node)
                     && let Some(_) = fields.insert(name.clone(), value)
                 {
                     return Err(format!("it has {name:?} twice"));
                 }
-                Next::Name
+                NextPart::Name
             }
         };
     }

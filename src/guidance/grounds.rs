@@ -10,14 +10,14 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use harness_actors::beneath::{BeneathError, Folder, Links, open_anywhere};
+use harness_actors::beneath::{BeneathError, FolderHandle, LinkPolicy, open_anywhere};
 
-use super::above::{Level, Owners, climb};
-use super::file::Stamp;
+use super::above::{FolderLevel, Owners, climb};
+use super::file::GuidanceStamp;
 
 /// The ground of a file, which says how it may be opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Origin {
+pub(super) enum FileOrigin {
     /// In the state folder: its links lead where they lead.
     StateFolder,
     /// In the working folder: links are followed as long as they stay there.
@@ -27,15 +27,15 @@ pub(super) enum Origin {
 }
 
 /// The names in a folder.
-pub(super) type Names = Box<dyn Iterator<Item = io::Result<OsString>>>;
+pub(super) type FolderNames = Box<dyn Iterator<Item = io::Result<OsString>>>;
 
 /// The folders at one time, held open.
 pub(super) struct Grounds {
     home: PathBuf,
     workspace: PathBuf,
     /// The working folder without the state folder, if that is in it.
-    below: io::Result<Folder>,
-    above: Vec<Level>,
+    below: io::Result<FolderHandle>,
+    above: Vec<FolderLevel>,
     owners: Owners,
 }
 
@@ -43,7 +43,7 @@ impl Grounds {
     /// Opens them. What cannot be opened is reported when it is looked at.
     pub(super) fn open(home: &Path, workspace: &Path) -> Self {
         let is_one = fs::canonicalize(home).is_ok_and(|home| home == workspace);
-        let below = Folder::open(workspace).map(|folder| {
+        let below = FolderHandle::open(workspace).map(|folder| {
             // A link to the token would have the model told of it.
             if is_one { folder } else { folder.without(home) }
         });
@@ -71,20 +71,24 @@ impl Grounds {
     ///
     /// # Errors
     /// Why what is there is not used.
-    pub(super) fn look(&self, origin: Origin, path: &Path) -> Result<Option<Stamp>, String> {
+    pub(super) fn look(
+        &self,
+        origin: FileOrigin,
+        path: &Path,
+    ) -> Result<Option<GuidanceStamp>, String> {
         let found = match origin {
-            Origin::StateFolder => match fs::metadata(path) {
+            FileOrigin::StateFolder => match fs::metadata(path) {
                 Ok(found) if found.is_file() => Ok(found),
                 Ok(_) => Err(BeneathError::NotAFile),
                 Err(error) => Err(error.into()),
             },
-            Origin::Workspace => self
+            FileOrigin::Workspace => self
                 .below()
-                .and_then(|folder| folder.look(path, Links::Inside)),
-            Origin::Above => return self.look_above(path),
+                .and_then(|folder| folder.look(path, LinkPolicy::Inside)),
+            FileOrigin::Above => return self.look_above(path),
         };
         match found {
-            Ok(found) => Ok(Some(Stamp::from_metadata(&found))),
+            Ok(found) => Ok(Some(GuidanceStamp::from_metadata(&found))),
             Err(error) => reason(path, &error).map_or(Ok(None), Err),
         }
     }
@@ -94,13 +98,13 @@ impl Grounds {
     ///
     /// # Errors
     /// Why it is not used.
-    pub(super) fn read(&self, origin: Origin, path: &Path) -> Result<File, String> {
+    pub(super) fn read(&self, origin: FileOrigin, path: &Path) -> Result<File, String> {
         let opened = match origin {
-            Origin::StateFolder => open_anywhere(path),
-            Origin::Workspace => self
+            FileOrigin::StateFolder => open_anywhere(path),
+            FileOrigin::Workspace => self
                 .below()
-                .and_then(|folder| folder.open_file(path, Links::Inside)),
-            Origin::Above => return self.open_above(path),
+                .and_then(|folder| folder.open_file(path, LinkPolicy::Inside)),
+            FileOrigin::Above => return self.open_above(path),
         };
         opened.map_err(|error| {
             let gone = || "it is there no more".to_owned();
@@ -112,15 +116,21 @@ impl Grounds {
     ///
     /// # Errors
     /// Why it cannot be listed.
-    pub(super) fn names(&self, origin: Origin, folder: &Path) -> Result<Option<Names>, String> {
+    pub(super) fn names(
+        &self,
+        origin: FileOrigin,
+        folder: &Path,
+    ) -> Result<Option<FolderNames>, String> {
         let names = match origin {
-            Origin::StateFolder | Origin::Above => fs::read_dir(folder)
+            FileOrigin::StateFolder | FileOrigin::Above => fs::read_dir(folder)
                 .map_err(BeneathError::from)
-                .map(|entries| Box::new(entries.map(|entry| Ok(entry?.file_name()))) as Names),
-            Origin::Workspace => self
+                .map(|entries| {
+                    Box::new(entries.map(|entry| Ok(entry?.file_name()))) as FolderNames
+                }),
+            FileOrigin::Workspace => self
                 .below()
-                .and_then(|below| below.open_folder(folder, Links::Inside))
-                .and_then(|folder| Ok(Box::new(folder.list()?) as Names)),
+                .and_then(|below| below.open_folder(folder, LinkPolicy::Inside))
+                .and_then(|folder| Ok(Box::new(folder.list()?) as FolderNames)),
         };
         match names {
             Ok(names) => Ok(Some(names)),
@@ -128,12 +138,12 @@ impl Grounds {
         }
     }
 
-    fn below(&self) -> Result<&Folder, BeneathError> {
+    fn below(&self) -> Result<&FolderHandle, BeneathError> {
         let again = |error: &io::Error| io::Error::new(error.kind(), error.to_string()).into();
         self.below.as_ref().map_err(again)
     }
 
-    fn look_above(&self, path: &Path) -> Result<Option<Stamp>, String> {
+    fn look_above(&self, path: &Path) -> Result<Option<GuidanceStamp>, String> {
         let Some(level) = self.level_of(path) else {
             return Ok(None); // A folder further out could not be opened, which was told.
         };
@@ -146,7 +156,7 @@ impl Grounds {
         level.read(path, &self.owners)
     }
 
-    fn level_of(&self, path: &Path) -> Option<&Level> {
+    fn level_of(&self, path: &Path) -> Option<&FolderLevel> {
         let mut levels = self.above.iter();
         levels.find(|level| Some(level.path()) == path.parent())
     }

@@ -11,7 +11,10 @@ use super::*;
 fn what_is_no_file_is_neither_opened_nor_waited_for() {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().canonicalize().unwrap();
-    for (origin, name) in [(Origin::StateFolder, "home"), (Origin::Workspace, "work")] {
+    for (origin, name) in [
+        (FileOrigin::StateFolder, "home"),
+        (FileOrigin::Workspace, "work"),
+    ] {
         let at = |file: &str| root.join(name).join(file);
         fs::create_dir_all(at("folder")).unwrap();
         nix::unistd::mkfifo(&at("pipe"), Mode::S_IRWXU).unwrap();
@@ -47,6 +50,14 @@ fn a_working_folder_that_is_gone_is_an_empty_one() {
     let root = folder.path().canonicalize().unwrap();
     let work = root.join("gone");
     let grounds = Grounds::open(&root.join("home"), &work);
-    assert_eq!(grounds.look(Origin::Workspace, &work.join("x")), Ok(None));
-    assert!(grounds.names(Origin::Workspace, &work).unwrap().is_none());
+    assert_eq!(
+        grounds.look(FileOrigin::Workspace, &work.join("x")),
+        Ok(None)
+    );
+    assert!(
+        grounds
+            .names(FileOrigin::Workspace, &work)
+            .unwrap()
+            .is_none()
+    );
 }

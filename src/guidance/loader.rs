@@ -9,7 +9,7 @@ use harness_actors::{Clock, Redaction};
 use super::file::{self, Text, display_path};
 use super::grounds::Grounds;
 use super::redacted::redacted;
-use super::survey::{Found, Survey};
+use super::survey::{FoundFile, Survey};
 use super::{context_file, named};
 use crate::visible;
 
@@ -145,7 +145,7 @@ impl<'l> Loading<'l> {
     }
 
     /// The content of a file, or its first `max` bytes.
-    fn text(&self, found: &Found, max: usize) -> Result<Text, String> {
+    fn text(&self, found: &FoundFile, max: usize) -> Result<Text, String> {
         let file = self.grounds.read(found.origin, &found.path)?;
         file::read(file, max, self.redaction)
     }
@@ -153,14 +153,14 @@ impl<'l> Loading<'l> {
     /// Reads what is invoked by name: of each name the first, in the order of the names.
     fn named<T>(
         &mut self,
-        files: &[Found],
+        files: &[FoundFile],
         kind: &str,
         read: impl Fn(&Path, Text) -> Result<(T, Option<String>), String>,
         name: impl Fn(&T) -> String,
     ) -> Vec<T> {
         let mut found: BTreeMap<String, (T, &Path)> = BTreeMap::new();
         for file in files {
-            let Found { path, stamp, .. } = file;
+            let FoundFile { path, stamp, .. } = file;
             if found.len() == MAX_COUNT {
                 let reason = format!("there are more than {MAX_COUNT} {kind}; it is left out");
                 self.problem(path, Some(reason));

@@ -33,12 +33,12 @@ pub(crate) struct GuidanceSources {
     home: Arc<Path>,
     redaction: Redaction,
     clock: Clock,
-    folders: Arc<Mutex<HashMap<PathBuf, Source>>>,
+    folders: Arc<Mutex<HashMap<PathBuf, GuidanceSource>>>,
 }
 
 /// The guidance of one folder.
 #[derive(Clone)]
-struct Source {
+struct GuidanceSource {
     shelf: GuidanceShelf,
     loader: Arc<tokio::sync::Mutex<Loader>>,
 }
@@ -57,7 +57,7 @@ impl GuidanceSources {
         let mut loader = sources.loader(workspace, shelf.clone());
         loader.refresh();
         let loader = Arc::new(tokio::sync::Mutex::new(loader));
-        let own = Source { shelf, loader };
+        let own = GuidanceSource { shelf, loader };
         sources.lock().insert(workspace.to_owned(), own);
         sources
     }
@@ -67,12 +67,12 @@ impl GuidanceSources {
         Loader::new(&self.home, folder, redaction, clock, shelf)
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<PathBuf, Source>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<PathBuf, GuidanceSource>> {
         self.folders.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The guidance of a folder. It is empty until the first [`Self::refresh`].
-    fn source(&self, folder: &Path) -> Source {
+    fn source(&self, folder: &Path) -> GuidanceSource {
         let mut folders = self.lock();
         if let Some(source) = folders.get(folder) {
             return source.clone();
@@ -83,7 +83,7 @@ impl GuidanceSources {
         let shelf = GuidanceShelf::default();
         let loader = self.loader(folder, shelf.clone());
         let loader = Arc::new(tokio::sync::Mutex::new(loader));
-        let source = Source { shelf, loader };
+        let source = GuidanceSource { shelf, loader };
         folders.insert(folder.to_owned(), source.clone());
         source
     }
@@ -114,7 +114,7 @@ impl GuidanceSources {
     }
 }
 
-impl Source {
+impl GuidanceSource {
     /// Whether a conversation has it, or it is being loaded.
     fn is_in_use(&self) -> bool {
         // The loader puts what it loads on the shelf, too.

@@ -2,43 +2,43 @@
 
 use std::path::{Path, PathBuf};
 
-use super::grounds::Origin;
+use super::grounds::FileOrigin;
 
 /// The folders with skills. If two have one of the same name, the first wins.
-pub(super) fn skill_folders(home: &Path, workspace: &Path) -> Vec<(Origin, PathBuf)> {
+pub(super) fn skill_folders(home: &Path, workspace: &Path) -> Vec<(FileOrigin, PathBuf)> {
     vec![
-        (Origin::Workspace, workspace.join(".agents/skills")),
-        (Origin::Workspace, workspace.join(".claude/skills")),
-        (Origin::StateFolder, home.join("skills")),
+        (FileOrigin::Workspace, workspace.join(".agents/skills")),
+        (FileOrigin::Workspace, workspace.join(".claude/skills")),
+        (FileOrigin::StateFolder, home.join("skills")),
     ]
 }
 
 /// The folders with templates. If two have one of the same name, the first wins.
-pub(super) fn template_folders(home: &Path, workspace: &Path) -> Vec<(Origin, PathBuf)> {
+pub(super) fn template_folders(home: &Path, workspace: &Path) -> Vec<(FileOrigin, PathBuf)> {
     vec![
-        (Origin::Workspace, workspace.join(".agents/templates")),
-        (Origin::Workspace, workspace.join(".agents/prompts")),
-        (Origin::Workspace, workspace.join(".claude/commands")),
-        (Origin::StateFolder, home.join("templates")),
+        (FileOrigin::Workspace, workspace.join(".agents/templates")),
+        (FileOrigin::Workspace, workspace.join(".agents/prompts")),
+        (FileOrigin::Workspace, workspace.join(".claude/commands")),
+        (FileOrigin::StateFolder, home.join("templates")),
     ]
 }
 
 /// The folders with context files, each once, in the order in which the model receives them: what
 /// is nearer to the work comes later.
-pub(super) fn context_folders(home: &Path, workspace: &Path) -> Vec<(Origin, PathBuf)> {
+pub(super) fn context_folders(home: &Path, workspace: &Path) -> Vec<(FileOrigin, PathBuf)> {
     let others = workspace.ancestors().filter(|folder| *folder != home);
-    let mut folders: Vec<(Origin, PathBuf)> = others
+    let mut folders: Vec<(FileOrigin, PathBuf)> = others
         .map(|folder| {
             let is_above = folder != workspace;
             let origin = if is_above {
-                Origin::Above
+                FileOrigin::Above
             } else {
-                Origin::Workspace
+                FileOrigin::Workspace
             };
             (origin, folder.to_owned())
         })
         .collect();
-    folders.push((Origin::StateFolder, home.to_owned()));
+    folders.push((FileOrigin::StateFolder, home.to_owned()));
     folders.reverse();
     folders
 }
@@ -52,10 +52,10 @@ mod tests {
     fn context_comes_from_the_state_folder_and_then_from_the_outside_in() {
         let folders = |home: &str, workspace: &str| -> Vec<String> {
             let folders = context_folders(Path::new(home), Path::new(workspace));
-            let mark = |origin: &Origin| match origin {
-                Origin::StateFolder => "own",
-                Origin::Workspace => "work",
-                Origin::Above => "above",
+            let mark = |origin: &FileOrigin| match origin {
+                FileOrigin::StateFolder => "own",
+                FileOrigin::Workspace => "work",
+                FileOrigin::Above => "above",
             };
             let texts = folders.iter();
             texts

@@ -3,8 +3,8 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use super::file::{Stamp, display_path};
-use super::grounds::{Grounds, Origin};
+use super::file::{GuidanceStamp, display_path};
+use super::grounds::{FileOrigin, Grounds};
 use super::{context_file, places};
 use crate::visible;
 
@@ -13,18 +13,18 @@ const MAX_ENTRIES: usize = 10_000;
 
 /// A file that is there.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Found {
-    pub(super) origin: Origin,
+pub(super) struct FoundFile {
+    pub(super) origin: FileOrigin,
     pub(super) path: PathBuf,
-    pub(super) stamp: Stamp,
+    pub(super) stamp: GuidanceStamp,
 }
 
 /// The files that there are at one time, in the order in which they count.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Survey {
-    pub(super) context_files: Vec<Found>,
-    pub(super) skills: Vec<Found>,
-    pub(super) templates: Vec<Found>,
+    pub(super) context_files: Vec<FoundFile>,
+    pub(super) skills: Vec<FoundFile>,
+    pub(super) templates: Vec<FoundFile>,
     pub(super) problems: Vec<String>,
 }
 
@@ -37,7 +37,7 @@ impl Survey {
             match context_file::find(grounds, origin, &folder) {
                 Ok(found) => survey
                     .context_files
-                    .extend(found.map(|(path, stamp)| Found {
+                    .extend(found.map(|(path, stamp)| FoundFile {
                         origin,
                         path,
                         stamp,
@@ -76,7 +76,7 @@ impl Survey {
 
     /// The names in a folder, in order. Those that begin with a dot are left out: editors and
     /// other programs keep their own files so.
-    fn names(&mut self, grounds: &Grounds, origin: Origin, folder: &Path) -> Vec<OsString> {
+    fn names(&mut self, grounds: &Grounds, origin: FileOrigin, folder: &Path) -> Vec<OsString> {
         let entries = match grounds.names(origin, folder) {
             Ok(Some(entries)) => entries,
             Ok(None) => return Vec::new(),
@@ -105,9 +105,9 @@ impl Survey {
         names
     }
 
-    fn found(&mut self, grounds: &Grounds, origin: Origin, path: PathBuf) -> Option<Found> {
+    fn found(&mut self, grounds: &Grounds, origin: FileOrigin, path: PathBuf) -> Option<FoundFile> {
         match grounds.look(origin, &path) {
-            Ok(stamp) => stamp.map(|stamp| Found {
+            Ok(stamp) => stamp.map(|stamp| FoundFile {
                 origin,
                 path,
                 stamp,

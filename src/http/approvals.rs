@@ -6,22 +6,22 @@ use harness_protocol::{AnswerOrder, Answered, Approvals, Scope, Verdict};
 
 use super::ask::{Late, Name, ask_conversation, order_to, refuse_read, refuse_submit};
 use super::guard::require_token;
-use super::problem::{Answer, Kind, Refusal};
+use super::problem::{HandlerResult, Kind, Refusal};
 use super::said::name_of;
-use super::shared::Shared;
+use super::shared::HttpShared;
 use super::summary::open_approval;
 use super::waiting::waiting;
 use super::{body, rules, workspace};
 
 /// The open approvals of all conversations, the oldest first.
-pub(super) async fn all(shared: web::Data<Shared>) -> Answer {
+pub(super) async fn all(shared: web::Data<HttpShared>) -> HandlerResult {
     let waiting = waiting(&shared).await?.into_iter();
     let approvals = waiting.map(|(_, open)| open).collect();
     Ok(HttpResponse::Ok().json(Approvals { approvals }))
 }
 
 /// The open approvals of a conversation.
-pub(super) async fn list(id: Name, shared: web::Data<Shared>) -> Answer {
+pub(super) async fn list(id: Name, shared: web::Data<HttpShared>) -> HandlerResult {
     let (conversation, overview) = ask_conversation(&shared, &id, GetOverview).await?;
     let overview = overview.map_err(|error| refuse_read(&error))?;
     let open = open_approval(&shared, &conversation.journal.header(), &overview);
@@ -34,8 +34,8 @@ pub(super) async fn answer(
     request: HttpRequest,
     payload: web::Payload,
     path: web::Path<(String, String)>,
-    shared: web::Data<Shared>,
-) -> Answer {
+    shared: web::Data<HttpShared>,
+) -> HandlerResult {
     let (id, approval) = path.into_inner();
     let order: AnswerOrder = body::json(&request, payload).await?;
     if order.answer == Verdict::Allow {

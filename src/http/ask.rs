@@ -7,14 +7,14 @@ use actix_web::{HttpRequest, web};
 use harness_actors::ConversationId;
 use harness_actors::conversation::ConversationActor;
 use harness_actors::conversation::messages::SubmitError;
-use harness_actors::directory::Conversation;
+use harness_actors::directory::OpenedConversation;
 use harness_actors::directory::messages::OpenConversation;
 use harness_actors::journal::OpenError;
 use harness_actors::storage::StorageError;
 use serde::de::DeserializeOwned;
 
 use super::problem::{Kind, Refusal};
-use super::shared::{HANDLER_TIMEOUT, Shared};
+use super::shared::{HANDLER_TIMEOUT, HttpShared};
 
 /// The id of a conversation in the path.
 pub(super) type Name = web::Path<String>;
@@ -23,7 +23,7 @@ pub(super) type Name = web::Path<String>;
 ///
 /// # Errors
 /// The answer, if there is none or it cannot be opened.
-pub(super) async fn open(shared: &Shared, id: &str) -> Result<Conversation, Refusal> {
+pub(super) async fn open(shared: &HttpShared, id: &str) -> Result<OpenedConversation, Refusal> {
     let order = OpenConversation {
         id: ConversationId::new(id),
     };
@@ -72,10 +72,10 @@ impl Late {
 /// # Errors
 /// The answer, if there is none, or if it does not answer.
 pub(super) async fn ask_conversation<M>(
-    shared: &Shared,
+    shared: &HttpShared,
     id: &str,
     message: M,
-) -> Result<(Conversation, M::Result), Refusal>
+) -> Result<(OpenedConversation, M::Result), Refusal>
 where
     ConversationActor: actix::Handler<M>,
     M: actix::Message + Clone + Send + Unpin + 'static,
@@ -89,11 +89,11 @@ where
 /// # Errors
 /// The answer, if the conversation is not found or does not answer; `late` chooses the kind of the latter.
 pub(super) async fn order_to<M>(
-    shared: &Shared,
+    shared: &HttpShared,
     id: &str,
     message: M,
     late: Late,
-) -> Result<(Conversation, M::Result), Refusal>
+) -> Result<(OpenedConversation, M::Result), Refusal>
 where
     ConversationActor: actix::Handler<M>,
     M: actix::Message + Clone + Send + Unpin + 'static,
@@ -108,11 +108,11 @@ where
 /// See [`order_to`].
 pub(super) async fn order_within<M>(
     limit: Duration,
-    shared: &Shared,
+    shared: &HttpShared,
     id: &str,
     message: M,
     late: Late,
-) -> Result<(Conversation, M::Result), Refusal>
+) -> Result<(OpenedConversation, M::Result), Refusal>
 where
     ConversationActor: actix::Handler<M>,
     M: actix::Message + Clone + Send + Unpin + 'static,
@@ -128,12 +128,12 @@ where
 /// # Errors
 /// See [`order_to`].
 pub(super) async fn give<M>(
-    conversation: Conversation,
-    shared: &Shared,
+    conversation: OpenedConversation,
+    shared: &HttpShared,
     id: &str,
     message: M,
     late: Late,
-) -> Result<(Conversation, M::Result), Refusal>
+) -> Result<(OpenedConversation, M::Result), Refusal>
 where
     ConversationActor: actix::Handler<M>,
     M: actix::Message + Clone + Send + Unpin + 'static,
@@ -145,12 +145,12 @@ where
 /// The same, with another limit of time for the answer.
 async fn give_within<M>(
     limit: Duration,
-    mut conversation: Conversation,
-    shared: &Shared,
+    mut conversation: OpenedConversation,
+    shared: &HttpShared,
     id: &str,
     message: M,
     late: Late,
-) -> Result<(Conversation, M::Result), Refusal>
+) -> Result<(OpenedConversation, M::Result), Refusal>
 where
     ConversationActor: actix::Handler<M>,
     M: actix::Message + Clone + Send + Unpin + 'static,

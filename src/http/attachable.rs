@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use harness_actors::attachment::MAX_ATTACHED_BYTES;
-use harness_actors::beneath::{BeneathError, Folder, Links};
+use harness_actors::beneath::{BeneathError, FolderHandle, LinkPolicy};
 use harness_actors::tool::check_opened_file;
 
 /// The working folder without the state folder, which may be in it, and without what is closed to
@@ -36,10 +36,10 @@ impl Attachable {
     pub(super) fn read(&self, path: &str) -> Result<Bytes, String> {
         let shown = path.escape_debug();
         let unreadable = |error: io::Error| format!("cannot be read at {shown}: {error}");
-        let folder = Folder::open(&self.workspace).map_err(unreadable)?;
+        let folder = FolderHandle::open(&self.workspace).map_err(unreadable)?;
         let opened = folder
             .without(&self.home)
-            .open_file(Path::new(path), Links::Inside);
+            .open_file(Path::new(path), LinkPolicy::Inside);
         let file = opened.map_err(|error| match error {
             BeneathError::LeadsOut | BeneathError::Link => format!(
                 "is at {shown}, which is outside of the working folder; send its content as `data`"

@@ -7,8 +7,8 @@ use harness_actors::attachment::{MediaType, is_missing, is_sha256};
 
 use super::ask::refuse_read;
 use super::lent;
-use super::problem::{Answer, Kind};
-use super::shared::Shared;
+use super::problem::{HandlerResult, Kind};
+use super::shared::HttpShared;
 
 /// A year in seconds: for ever, as caches count.
 const YEAR_S: u32 = 31_536_000;
@@ -17,8 +17,8 @@ const YEAR_S: u32 = 31_536_000;
 pub(super) async fn read(
     request: HttpRequest,
     sha256: web::Path<String>,
-    shared: web::Data<Shared>,
-) -> Answer {
+    shared: web::Data<HttpShared>,
+) -> HandlerResult {
     let none = || Kind::NoAttachment.refuse("an attachment is named by the SHA-256 in its prompt");
     if !is_sha256(&sha256) {
         return Err(none());

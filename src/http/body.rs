@@ -156,14 +156,14 @@ impl Default for Bodies {
 }
 
 /// The room that one body has; free again when its request is answered.
-struct Room<'b> {
+struct BodyRoom<'b> {
     bodies: &'b Bodies,
     /// Number of bytes that it has room for.
     bytes: usize,
     held: Option<OwnedSemaphorePermit>,
 }
 
-impl Room<'_> {
+impl BodyRoom<'_> {
     /// Makes room for a body of that many bytes.
     ///
     /// # Errors
@@ -210,7 +210,7 @@ async fn bytes(
     }
     let unlimited = Bodies::default();
     let bodies = request.app_data::<web::Data<Bodies>>();
-    let mut room = Room {
+    let mut room = BodyRoom {
         bodies: bodies.map_or(&unlimited, |bodies| bodies),
         bytes: 0,
         held: None,
@@ -272,7 +272,7 @@ async fn read(
     payload: &mut web::Payload,
     declared: usize,
     max_bytes: usize,
-    room: &mut Room<'_>,
+    room: &mut BodyRoom<'_>,
 ) -> Result<Vec<u8>, Refusal> {
     let too_large = || {
         let detail = format!("a body may have {max_bytes} bytes");
@@ -324,7 +324,7 @@ mod tests {
     #[test]
     fn bodies_have_room_for_so_many_bytes_and_small_ones_have_their_own() {
         let bodies = Bodies::default();
-        let room = || Room {
+        let room = || BodyRoom {
             bodies: &bodies,
             bytes: 0,
             held: None,

@@ -8,7 +8,7 @@ use harness_protocol::{CompactAnswer, CompactOrder};
 
 use super::ask::{Late, order_within, refuse_submit};
 use super::body;
-use super::problem::{Answer, Kind, Refusal};
+use super::problem::{HandlerResult, Kind, Refusal};
 use super::received::Received;
 use super::said::name_of;
 
@@ -18,7 +18,7 @@ const MAX_INSTRUCTIONS: usize = 64 * 1024;
 const LIMIT: Duration = Duration::MAX;
 
 /// Compacts a conversation, and answers when that is done, which may take minutes.
-pub(super) async fn compact(it: Received) -> Answer {
+pub(super) async fn compact(it: Received) -> HandlerResult {
     let order: CompactOrder = body::json_or_default(&it.request, it.payload).await?;
     let instructions = order.instructions.filter(|text| !text.trim().is_empty());
     let length = instructions.as_ref().map_or(0, String::len);

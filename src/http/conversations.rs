@@ -4,12 +4,13 @@ use actix_web::{HttpRequest, HttpResponse, web};
 use harness_actors::ConversationId;
 use harness_actors::conversation::messages::{NoteBranch, RenameConversation};
 use harness_actors::directory::messages::{
-    CreateConversation, ForkConversation, ForkError, ListConversations, Made, RemoveConversation,
-    RemoveError, Row,
+    ConversationRow, CreateConversation, ForkConversation, ForkError, ListConversations,
+    MadeConversation, RemoveConversation, RemoveError,
 };
-use harness_actors::journal::Listed;
+use harness_actors::journal::ListedJournal;
 use harness_protocol::{
-    ChangeConversation, ConversationPage, ConversationState, Deleted, ForkOrder, Summary, Usage,
+    ChangeConversation, ConversationPage, ConversationState, ConversationSummary, Deleted,
+    ForkOrder, TokenUsage,
 };
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -17,10 +18,10 @@ use serde_json::{Map, Value};
 use super::ask::{
     Late, Name, ask, ask_late, order_to, query, refuse_open, refuse_read, refuse_submit,
 };
-use super::problem::{Answer, Kind, Refusal};
+use super::problem::{HandlerResult, Kind, Refusal};
 use super::received::Received;
 use super::said::name_of;
-use super::shared::Shared;
+use super::shared::HttpShared;
 use super::summary::{overview, summary};
 use super::{body, settings, workspace};
 
@@ -54,8 +55,8 @@ struct NewOrder {
 pub(super) async fn create(
     request: HttpRequest,
     payload: web::Payload,
-    shared: web::Data<Shared>,
-) -> Answer {
+    shared: web::Data<HttpShared>,
+) -> HandlerResult {
     let order: NewOrder = body::json_or_default(&request, payload).await?;
     settings::check_authority(&request, &order.settings, &shared.tools.get())?;
     let workspace = match order.workspace {
@@ -74,7 +75,7 @@ pub(super) async fn create(
 }
 
 /// Lists the conversations, the last active first.
-pub(super) async fn list(request: HttpRequest, shared: web::Data<Shared>) -> Answer {
+pub(super) async fn list(request: HttpRequest, shared: web::Data<HttpShared>) -> HandlerResult {
     let ListQuery {
         limit,
         cursor,
@@ -102,7 +103,7 @@ pub(super) async fn list(request: HttpRequest, shared: web::Data<Shared>) -> Ans
 }
 
 /// Gives a conversation another title.
-pub(super) async fn change(it: Received) -> Answer {
+pub(super) async fn change(it: Received) -> HandlerResult {
     let order: ChangeConversation = body::json(&it.request, it.payload).await?;
     let rename = RenameConversation {
         title: checked_title(&order.title)?,
@@ -119,7 +120,7 @@ pub(super) async fn change(it: Received) -> Answer {
 }
 
 /// Moves a conversation to the trash.
-pub(super) async fn delete(id: Name, shared: web::Data<Shared>) -> Answer {
+pub(super) async fn delete(id: Name, shared: web::Data<HttpShared>) -> HandlerResult {
     let id = ConversationId::new(&id);
     let remove = shared.directory.send(RemoveConversation { id });
     match ask_late(remove, Late::Order).await? {
@@ -130,7 +131,7 @@ pub(super) async fn delete(id: Name, shared: web::Data<Shared>) -> Answer {
 }
 
 /// Makes a conversation that begins like another.
-pub(super) async fn fork(it: Received) -> Answer {
+pub(super) async fn fork(it: Received) -> HandlerResult {
     let Received {
         request,
         payload,
@@ -165,23 +166,26 @@ pub(super) async fn fork(it: Received) -> Answer {
     }
 }
 
-async fn note_branch(shared: &Shared, id: &str, branch: NoteBranch) -> Result<(), Refusal> {
+async fn note_branch(shared: &HttpShared, id: &str, branch: NoteBranch) -> Result<(), Refusal> {
     let (_, noted) = order_to(shared, id, branch, Late::Order).await?;
     noted.map_err(|error| refuse_submit(&error))
 }
 
-fn created(shared: &Shared, Made { header, overview }: &Made) -> HttpResponse {
+fn created(
+    shared: &HttpShared,
+    MadeConversation { header, overview }: &MadeConversation,
+) -> HttpResponse {
     let location = format!("/v1/conversations/{}", header.conversation);
     HttpResponse::Created()
         .insert_header(("location", location))
         .json(summary(shared, header, overview))
 }
 
-fn listed_summary(shared: &Shared, row: Row) -> Summary {
-    let Row { listed, found } = row;
+fn listed_summary(shared: &HttpShared, row: ConversationRow) -> ConversationSummary {
+    let ConversationRow { listed, found } = row;
     match found {
         Ok((header, overview)) => summary(shared, &header, &overview),
-        Err(error) => Summary {
+        Err(error) => ConversationSummary {
             id: listed.id,
             title: None,
             workspace: None,
@@ -190,7 +194,7 @@ fn listed_summary(shared: &Shared, row: Row) -> Summary {
             prompts: 0,
             turns: 0,
             records: 0,
-            usage: Usage::default(),
+            usage: TokenUsage::default(),
             created_at: 0,
             active_at: listed.changed_at / 1_000_000_000,
             jobs: 0,
@@ -200,14 +204,14 @@ fn listed_summary(shared: &Shared, row: Row) -> Summary {
     }
 }
 
-fn cursor_of(listed: &Listed) -> String {
+fn cursor_of(listed: &ListedJournal) -> String {
     format!("{}-{}", listed.changed_at, listed.id)
 }
 
-fn parse_cursor(cursor: &str) -> Result<Listed, Refusal> {
+fn parse_cursor(cursor: &str) -> Result<ListedJournal, Refusal> {
     let parts = cursor.split_once('-');
     let listed = parts.and_then(|(changed_at, id)| {
-        Some(Listed {
+        Some(ListedJournal {
             changed_at: changed_at.parse().ok()?,
             id: id.to_owned(),
         })

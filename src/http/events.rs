@@ -13,9 +13,10 @@ use futures_util::future::LocalBoxFuture;
 use futures_util::{FutureExt as _, Stream};
 use harness_actors::broadcast::messages::Closing;
 use harness_actors::broadcast::{
-    End, Followed, Follower, Frame, Lent, Loan, PIECE, Source, Start, View,
+    EventView, Followed, Follower, FollowerSource, FollowerStart, Frame, Lent, Loan, PIECE,
+    StreamEndReason,
 };
-use harness_actors::directory::{Conversation, DEFAULT_CONVERSATION};
+use harness_actors::directory::{DEFAULT_CONVERSATION, OpenedConversation};
 use harness_actors::journal::Position;
 use harness_protocol::Event;
 use tokio::sync::OwnedSemaphorePermit;
@@ -25,9 +26,9 @@ use super::ask::{Name, open, query};
 use super::guard::TokenLease;
 use super::history::TAIL;
 use super::lent;
-use super::problem::{Answer, Kind, Refusal};
+use super::problem::{HandlerResult, Kind, Refusal};
 use super::said::name_of;
-use super::shared::Shared;
+use super::shared::HttpShared;
 use super::snapshot::snapshot;
 use super::start::{EventsQuery, start};
 use super::summary::overview;
@@ -39,17 +40,17 @@ const REVOKED: &str = ": the token was replaced, attach again with the new one\n
 const GONE: &str = ": the conversation was closed, attach again\nretry: 1000\n\n";
 
 /// Attaches a client to the default conversation.
-pub(super) async fn events(request: HttpRequest, shared: web::Data<Shared>) -> Answer {
-    attach(&request, DEFAULT_CONVERSATION, View::Plain, &shared).await
+pub(super) async fn events(request: HttpRequest, shared: web::Data<HttpShared>) -> HandlerResult {
+    attach(&request, DEFAULT_CONVERSATION, EventView::Plain, &shared).await
 }
 
 /// Attaches a client to a conversation.
 pub(super) async fn conversation_events(
     request: HttpRequest,
     id: Name,
-    shared: web::Data<Shared>,
-) -> Answer {
-    attach(&request, &id, View::Full, &shared).await
+    shared: web::Data<HttpShared>,
+) -> HandlerResult {
+    attach(&request, &id, EventView::Full, &shared).await
 }
 
 /// The right of a client to one event stream.
@@ -65,7 +66,7 @@ pub(super) struct StreamPlace {
 /// The answer, if it cannot follow them, or there is no place for it.
 pub(super) fn admit(
     request: &HttpRequest,
-    shared: &Shared,
+    shared: &HttpShared,
 ) -> Result<(EventsQuery, StreamPlace), Refusal> {
     if request.version() < Version::HTTP_11 {
         return Err(Kind::BadRequest.refuse("an event stream needs HTTP/1.1"));
@@ -85,7 +86,12 @@ pub(super) fn admit(
     Ok((query, StreamPlace { permit, lease }))
 }
 
-async fn attach(request: &HttpRequest, id: &str, view: View, shared: &Shared) -> Answer {
+async fn attach(
+    request: &HttpRequest,
+    id: &str,
+    view: EventView,
+    shared: &HttpShared,
+) -> HandlerResult {
     let (query, place) = admit(request, shared)?;
     let conversation = open(shared, id).await?;
     let resumed = request.headers().get("last-event-id");
@@ -93,7 +99,7 @@ async fn attach(request: &HttpRequest, id: &str, view: View, shared: &Shared) ->
     let mut opening = String::new();
     let mut snapshot = None;
     let from = match begun {
-        Ok((Start::Live, _)) => Start::Live,
+        Ok((FollowerStart::Live, _)) => FollowerStart::Live,
         Ok((from, position)) => {
             opening = open_at(&position.to_string());
             from
@@ -101,19 +107,19 @@ async fn attach(request: &HttpRequest, id: &str, view: View, shared: &Shared) ->
         Err(reason) => {
             let (reset, end) = reset(shared, &conversation, view, reason).await?;
             snapshot = Some(reset);
-            Start::Behind(end)
+            FollowerStart::Behind(end)
         }
     };
     let name = name_of(query.name);
     let broadcast = conversation.broadcast.clone().recipient();
-    let source = Source {
+    let source = FollowerSource {
         journal: conversation.journal,
         broadcast,
         attendance: conversation.attendance,
         budget: shared.streams.clone(),
     };
     let follower = Follower::new(source, view, name, from);
-    let opening = Opening {
+    let opening = StreamOpening {
         words: opening,
         snapshot,
     };
@@ -123,11 +129,11 @@ async fn attach(request: &HttpRequest, id: &str, view: View, shared: &Shared) ->
 /// The answer that ends with the right to it, and never by itself.
 pub(super) fn stream(
     follower: Follower,
-    opening: Opening,
-    shared: &Shared,
+    opening: StreamOpening,
+    shared: &HttpShared,
     place: StreamPlace,
 ) -> HttpResponse {
-    let stream = EventStream::new(follower, shared.heartbeat, opening, Some(place));
+    let stream = EventStreamBody::new(follower, shared.heartbeat, opening, Some(place));
     HttpResponse::Ok()
         .content_type("text/event-stream; charset=utf-8")
         .insert_header(CacheControl(vec![
@@ -147,20 +153,20 @@ pub(super) fn open_at(position: &str) -> String {
 
 /// The first event for a client whose position cannot be served, and the position after which the stream continues.
 async fn reset(
-    shared: &Shared,
-    conversation: &Conversation,
-    view: View,
+    shared: &HttpShared,
+    conversation: &OpenedConversation,
+    view: EventView,
     reason: String,
 ) -> Result<(Loan, Position), Refusal> {
     let overview = overview(conversation).await?;
     let (turn, snapshot) = snapshot(shared, conversation, &overview, TAIL).await?;
     let opening = open_at(&snapshot.position);
     let event = match view {
-        View::Full => Event::Reset {
+        EventView::Full => Event::Reset {
             reason,
             snapshot: Box::new(snapshot),
         },
-        View::Plain => Event::Status {
+        EventView::Plain => Event::Status {
             state: snapshot.state,
             message: format!("reset: {reason}; what came before is not repeated"),
             timestamp: snapshot.summary.active_at,
@@ -185,7 +191,7 @@ fn accepts_event_stream(request: &HttpRequest) -> bool {
 }
 
 /// The beginning of a stream.
-pub(super) struct Opening {
+pub(super) struct StreamOpening {
     /// The frame that tells the client its position.
     pub(super) words: String,
     /// The snapshot that is sent instead, if the client's position cannot be served.
@@ -193,7 +199,7 @@ pub(super) struct Opening {
 }
 
 /// The body of one client's answer.
-struct EventStream {
+struct EventStreamBody {
     follower: Follower,
     /// The rest of the snapshot that the stream begins with.
     snapshot: Option<Loan>,
@@ -207,11 +213,11 @@ struct EventStream {
     _permit: Option<OwnedSemaphorePermit>,
 }
 
-impl EventStream {
+impl EventStreamBody {
     fn new(
         follower: Follower,
         period: Duration,
-        opening: Opening,
+        opening: StreamOpening,
         place: Option<StreamPlace>,
     ) -> Self {
         let (permit, lease) = match place {
@@ -274,17 +280,19 @@ fn bytes(followed: Followed) -> Bytes {
     match followed {
         Followed::Frame(bytes) => bytes,
         Followed::Live(position) => open_at(&position.to_string()).into(),
-        Followed::Ended(End::Closed(Closing::Stopping)) => STOPPED.into(),
-        Followed::Ended(End::Closed(Closing::Deleted)) => DELETED.into(),
-        Followed::Ended(End::Gone | End::Closed(Closing::Replaced)) => GONE.into(),
-        Followed::Ended(End::Unreadable(reason)) => {
+        Followed::Ended(StreamEndReason::Closed(Closing::Stopping)) => STOPPED.into(),
+        Followed::Ended(StreamEndReason::Closed(Closing::Deleted)) => DELETED.into(),
+        Followed::Ended(StreamEndReason::Gone | StreamEndReason::Closed(Closing::Replaced)) => {
+            GONE.into()
+        }
+        Followed::Ended(StreamEndReason::Unreadable(reason)) => {
             let reason = reason.escape_debug();
             format!(": the journal cannot be read: {reason}\nretry: 10000\n\n").into()
         }
     }
 }
 
-impl Stream for EventStream {
+impl Stream for EventStreamBody {
     type Item = Result<Bytes, Infallible>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {

@@ -9,16 +9,16 @@ use harness_actors::broadcast::{
 };
 use harness_actors::journal::{Header, Journal as _, MemoryJournal, Position};
 use harness_actors::tell;
-use harness_protocol::State;
+use harness_protocol::ActivityState;
 
 use super::*;
 
-async fn stream() -> (EventStream, Addr<BroadcastActor>, Position) {
+async fn stream() -> (EventStreamBody, Addr<BroadcastActor>, Position) {
     let id = ConversationId::new("default");
     let journal = Arc::new(MemoryJournal::new(Header::new(id.clone(), 0)));
     let end = journal.end();
     let now = Now {
-        state: State::Idle,
+        state: ActivityState::Idle,
         message: String::new(),
         timestamp: 0,
         run_id: None,
@@ -26,19 +26,19 @@ async fn stream() -> (EventStream, Addr<BroadcastActor>, Position) {
     };
     let broadcast = BroadcastActor::new(id, end, now, Attendance::default()).start();
     let join = broadcast.clone().recipient();
-    let source = Source {
+    let source = FollowerSource {
         journal,
         broadcast: join,
         attendance: Attendance::default(),
         budget: ReadBudget::new(STREAM_BYTES, STREAM_GRACE),
     };
-    let mut follower = Follower::new(source, View::Plain, None, Start::Live);
+    let mut follower = Follower::new(source, EventView::Plain, None, FollowerStart::Live);
     assert_eq!(follower.next().await, Some(Followed::Live(end)));
-    let opening = Opening {
+    let opening = StreamOpening {
         words: open_at(&end.to_string()),
         snapshot: None,
     };
-    let stream = EventStream::new(follower, Duration::from_secs(30), opening, None);
+    let stream = EventStreamBody::new(follower, Duration::from_secs(30), opening, None);
     (stream, broadcast, end)
 }
 

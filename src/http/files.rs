@@ -4,8 +4,8 @@ use actix_web::{HttpRequest, HttpResponse, web};
 use serde::Deserialize;
 
 use super::ask::{Name, open, query};
-use super::problem::{Answer, Kind};
-use super::shared::Shared;
+use super::problem::{HandlerResult, Kind};
+use super::shared::HttpShared;
 use super::workspace;
 
 /// Default number of files in an answer.
@@ -26,7 +26,11 @@ struct FilesQuery {
 }
 
 /// The files that fit best.
-pub(super) async fn find(request: HttpRequest, id: Name, shared: web::Data<Shared>) -> Answer {
+pub(super) async fn find(
+    request: HttpRequest,
+    id: Name,
+    shared: web::Data<HttpShared>,
+) -> HandlerResult {
     let FilesQuery { q, limit } = query(&request)?;
     if q.len() > MAX_QUERY {
         let detail = format!("what is looked for has at most {MAX_QUERY} bytes");

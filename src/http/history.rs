@@ -4,14 +4,14 @@ use std::collections::VecDeque;
 
 use actix_web::{HttpRequest, web};
 use harness_actors::conversation::event;
-use harness_actors::journal::{Entry, Journal, PageLimit};
-use harness_protocol::{History, PastEvent};
+use harness_actors::journal::{Journal, JournalEntry, PageLimit};
+use harness_protocol::{HistoryPage, PastEvent};
 use serde::Deserialize;
 
 use super::ask::{Name, open, query, refuse_read};
 use super::lent;
-use super::problem::{Answer, Kind, Refusal};
-use super::shared::Shared;
+use super::problem::{HandlerResult, Kind, Refusal};
+use super::shared::HttpShared;
 
 /// Default number of events in a snapshot.
 pub(super) const TAIL: usize = 100;
@@ -32,7 +32,11 @@ pub(super) struct PastQuery {
 }
 
 /// A page of the past.
-pub(super) async fn history(request: HttpRequest, id: Name, shared: web::Data<Shared>) -> Answer {
+pub(super) async fn history(
+    request: HttpRequest,
+    id: Name,
+    shared: web::Data<HttpShared>,
+) -> HandlerResult {
     let wanted = query(&request)?;
     let conversation = open(&shared, &id).await?;
     page_of(&*conversation.journal, wanted, &shared).await
@@ -42,7 +46,11 @@ pub(super) async fn history(request: HttpRequest, id: Name, shared: web::Data<Sh
 ///
 /// # Errors
 /// The answer, if what is wanted makes no sense or the journal cannot be read.
-pub(super) async fn page_of(journal: &dyn Journal, wanted: PastQuery, shared: &Shared) -> Answer {
+pub(super) async fn page_of(
+    journal: &dyn Journal,
+    wanted: PastQuery,
+    shared: &HttpShared,
+) -> HandlerResult {
     let PastQuery {
         before,
         after,
@@ -70,10 +78,10 @@ pub(super) async fn page_up_to(
     journal: &dyn Journal,
     end: u64,
     limit: usize,
-) -> Result<History, Refusal> {
+) -> Result<HistoryPage, Refusal> {
     let limit = limit.min(MAX_EVENTS);
     let mut after = end.saturating_sub(limit as u64);
-    let mut kept: VecDeque<Entry> = VecDeque::new();
+    let mut kept: VecDeque<JournalEntry> = VecDeque::new();
     let mut bytes = 0;
     while after < end {
         let page = read_page(journal, after, limit).await?;
@@ -91,7 +99,7 @@ pub(super) async fn page_up_to(
     // Before records that cannot be read, the past continues.
     let start = end.saturating_sub(limit as u64);
     let first = kept.front().map_or(start + 1, |entry| entry.position.seq);
-    Ok(History {
+    Ok(HistoryPage {
         before: (first > 1).then_some(first),
         after: None,
         events: kept.iter().map(past_event).collect(),
@@ -104,13 +112,13 @@ async fn page_behind(
     after: u64,
     end: u64,
     limit: usize,
-) -> Result<History, Refusal> {
+) -> Result<HistoryPage, Refusal> {
     if after >= end {
-        return Ok(History::default());
+        return Ok(HistoryPage::default());
     }
     let page = read_page(journal, after, limit.min(MAX_EVENTS)).await?;
     let last = page.last().map_or(end, |entry| entry.position.seq);
-    Ok(History {
+    Ok(HistoryPage {
         before: None,
         after: (last < end).then_some(last),
         events: page.iter().map(past_event).collect(),
@@ -122,7 +130,7 @@ pub(super) async fn read_page(
     journal: &dyn Journal,
     after: u64,
     records: usize,
-) -> Result<Vec<Entry>, Refusal> {
+) -> Result<Vec<JournalEntry>, Refusal> {
     let limit = PageLimit {
         records: records.max(1),
         bytes: MAX_BYTES,
@@ -132,7 +140,7 @@ pub(super) async fn read_page(
         .map_err(|error| refuse_read(&error))
 }
 
-fn past_event(entry: &Entry) -> PastEvent {
+fn past_event(entry: &JournalEntry) -> PastEvent {
     PastEvent {
         seq: entry.position.seq,
         id: entry.position.to_string(),

@@ -12,9 +12,9 @@ use serde::Deserialize;
 use super::ask::{Name, open, query};
 use super::body;
 use super::lent;
-use super::problem::{Answer, Kind, Refusal};
+use super::problem::{HandlerResult, Kind, Refusal};
 use super::said::name_of;
-use super::shared::Shared;
+use super::shared::HttpShared;
 
 /// The part of an output that is wanted.
 #[derive(Debug, Default, Deserialize)]
@@ -26,7 +26,7 @@ struct OutputQuery {
 }
 
 /// The jobs that run.
-pub(super) async fn list(id: Name, shared: web::Data<Shared>) -> Answer {
+pub(super) async fn list(id: Name, shared: web::Data<HttpShared>) -> HandlerResult {
     open(&shared, &id).await?;
     let jobs = shared.jobs.running(&ConversationId::new(&id));
     Ok(HttpResponse::Ok().json(JobList { jobs }))
@@ -37,8 +37,8 @@ pub(super) async fn stop(
     request: HttpRequest,
     payload: web::Payload,
     path: web::Path<(String, String)>,
-    shared: web::Data<Shared>,
-) -> Answer {
+    shared: web::Data<HttpShared>,
+) -> HandlerResult {
     let (id, job) = path.into_inner();
     let order: StopJobOrder = body::json_or_default(&request, payload).await?;
     open(&shared, &id).await?;
@@ -55,8 +55,8 @@ pub(super) async fn stop(
 pub(super) async fn output(
     request: HttpRequest,
     path: web::Path<(String, String)>,
-    shared: web::Data<Shared>,
-) -> Answer {
+    shared: web::Data<HttpShared>,
+) -> HandlerResult {
     let (id, call) = path.into_inner();
     let range = range(&query(&request)?)?;
     open(&shared, &id).await?;

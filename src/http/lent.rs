@@ -7,11 +7,11 @@ use actix_web::body::{BodySize, MessageBody};
 use actix_web::{HttpResponse, HttpResponseBuilder};
 use bytes::Bytes;
 use derive_more::{Display, Error};
-use harness_actors::broadcast::{Lent, Loan, PIECE, Part, ReadBudget, Turn};
+use harness_actors::broadcast::{Lent, Loan, LoanPart, PIECE, ReadBudget, Turn};
 use serde::Serialize;
 
 use super::problem::{Kind, Refusal};
-use super::shared::{HANDLER_TIMEOUT, Shared};
+use super::shared::{HANDLER_TIMEOUT, HttpShared};
 
 /// The largest answer that is not counted: about what a connection takes anyway, in bytes.
 const SMALL: usize = 64 * 1024;
@@ -20,7 +20,7 @@ const SMALL: usize = 64 * 1024;
 ///
 /// # Errors
 /// The answer, if too many others wait before.
-pub(super) async fn turn(shared: &Shared) -> Result<Turn, Refusal> {
+pub(super) async fn turn(shared: &HttpShared) -> Result<Turn, Refusal> {
     let turn = tokio::time::timeout(HANDLER_TIMEOUT, shared.answers.turn()).await;
     turn.map_err(|_| Kind::Overloaded.refuse("too many clients do not read their answers"))
 }
@@ -56,7 +56,7 @@ pub(super) async fn finish(
 
 /// Lends bytes that were read in that turn, which ends with this.
 pub(super) async fn lend(budget: &ReadBudget, turn: Turn, bytes: Bytes) -> Loan {
-    let loan = budget.lend([Part { upto: 0, bytes }].into()).await;
+    let loan = budget.lend([LoanPart { upto: 0, bytes }].into()).await;
     drop(turn);
     loan
 }

@@ -45,7 +45,7 @@ mod while_connected;
 mod workflows;
 mod workspace;
 
-pub(crate) use connection::Door;
-pub(crate) use guard::{Access, AllowedHosts, Token};
+pub(crate) use connection::ConnectionDoor;
+pub(crate) use guard::{AccessRules, AllowedHosts, ServiceToken};
 pub(crate) use server::{bind, serve};
-pub(crate) use shared::{About, CommandsAreNear, ContainedBy, Shared};
+pub(crate) use shared::{CommandsAreNear, ContainedBy, HttpShared, ServiceAbout};

@@ -5,11 +5,11 @@ use harness_actors::model::ModelInfo;
 use harness_actors::model::messages::ListModels;
 use harness_protocol::{ModelEntry, ModelList, ThinkingLevel};
 
-use super::problem::{Answer, Kind};
-use super::shared::{HANDLER_TIMEOUT, Shared};
+use super::problem::{HandlerResult, Kind};
+use super::shared::{HANDLER_TIMEOUT, HttpShared};
 
 /// The models that the API lists.
-pub(super) async fn list(shared: web::Data<Shared>) -> Answer {
+pub(super) async fn list(shared: web::Data<HttpShared>) -> HandlerResult {
     let asked = tokio::time::timeout(HANDLER_TIMEOUT, shared.models.send(ListModels)).await;
     let refuse = |reason: &dyn ToString| Kind::NoModels.refuse(reason.to_string());
     let asked = asked.map_err(|_| refuse(&"the API did not answer in time"))?;

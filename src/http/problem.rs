@@ -22,7 +22,7 @@ pub(super) struct Refusal {
 type Members = Vec<(&'static str, Value)>;
 
 /// A handler's answer.
-pub(super) type Answer = Result<HttpResponse, Refusal>;
+pub(super) type HandlerResult = Result<HttpResponse, Refusal>;
 
 impl Refusal {
     /// The same, with one more member for programs.

@@ -8,10 +8,10 @@ use harness_protocol::{Queue, QueueItem, QueueList, WithdrawAnswer};
 use serde::Deserialize;
 
 use super::ask::{Late, Name, ask_conversation, open, order_to, query, refuse_read, refuse_submit};
-use super::problem::{Answer, Kind, Refusal};
+use super::problem::{HandlerResult, Kind, Refusal};
 use super::received::Received;
 use super::said::{name_of, submit};
-use super::shared::Shared;
+use super::shared::HttpShared;
 
 /// The name of the client that withdraws something. Not in a body: not every client can send one
 /// with a `DELETE`.
@@ -21,17 +21,17 @@ struct WithdrawQuery {
 }
 
 /// Queues a message for the next model request.
-pub(super) async fn steer(received: Received) -> Answer {
+pub(super) async fn steer(received: Received) -> HandlerResult {
     submit(received, Some(Queue::Steer)).await
 }
 
 /// Queues a message for the end of the run.
-pub(super) async fn follow_up(received: Received) -> Answer {
+pub(super) async fn follow_up(received: Received) -> HandlerResult {
     submit(received, Some(Queue::FollowUp)).await
 }
 
 /// The queued messages.
-pub(super) async fn list(id: Name, shared: web::Data<Shared>) -> Answer {
+pub(super) async fn list(id: Name, shared: web::Data<HttpShared>) -> HandlerResult {
     let (_, overview) = ask_conversation(&shared, &id, GetOverview).await?;
     let overview = overview.map_err(|error| refuse_read(&error))?;
     Ok(HttpResponse::Ok().json(QueueList {
@@ -51,7 +51,11 @@ pub(super) fn in_order(totals: &Totals) -> Vec<QueueItem> {
 }
 
 /// Withdraws all that waits.
-pub(super) async fn clear(request: HttpRequest, id: Name, shared: web::Data<Shared>) -> Answer {
+pub(super) async fn clear(
+    request: HttpRequest,
+    id: Name,
+    shared: web::Data<HttpShared>,
+) -> HandlerResult {
     let withdrawn = withdraw(&request, &id, &shared, None).await?;
     Ok(HttpResponse::Ok().json(WithdrawAnswer { withdrawn }))
 }
@@ -60,8 +64,8 @@ pub(super) async fn clear(request: HttpRequest, id: Name, shared: web::Data<Shar
 pub(super) async fn remove(
     request: HttpRequest,
     path: web::Path<(String, String)>,
-    shared: web::Data<Shared>,
-) -> Answer {
+    shared: web::Data<HttpShared>,
+) -> HandlerResult {
     let (id, item) = path.into_inner();
     // A name that no message can have is as good as one of a message that was said.
     let withdrawn = match item.parse() {
@@ -81,7 +85,7 @@ pub(super) async fn remove(
 async fn withdraw(
     request: &HttpRequest,
     id: &str,
-    shared: &Shared,
+    shared: &HttpShared,
     item: Option<ItemId>,
 ) -> Result<Vec<u64>, Refusal> {
     let WithdrawQuery { by } = query(request)?;

@@ -11,15 +11,15 @@ use actix_web::{HttpResponse, web};
 use harness_actors::blocking;
 use serde_json::json;
 
-use super::problem::{Answer, Kind};
-use super::shared::Shared;
+use super::problem::{HandlerResult, Kind};
+use super::shared::HttpShared;
 use crate::state_dir::StateFolder;
 
 /// Time within which the disk has to take a file.
 const LIMIT: Duration = Duration::from_secs(5);
 
 /// Reports that the state folder can be written, as each journal has to be: a file was made there, flushed and removed.
-pub(super) async fn readyz(shared: web::Data<Shared>) -> Answer {
+pub(super) async fn readyz(shared: web::Data<HttpShared>) -> HandlerResult {
     let refuse = |reason: &dyn ToString| {
         let reason = reason.to_string();
         Kind::NotReady.refuse(format!("the state folder cannot be written: {reason}"))

@@ -6,7 +6,7 @@ use futures_util::future::LocalBoxFuture;
 use harness_actors::directory::DEFAULT_CONVERSATION;
 use serde::Deserialize;
 
-use super::shared::Shared;
+use super::shared::HttpShared;
 
 /// The arguments of a handler that changes a conversation.
 pub(super) struct Received {
@@ -15,11 +15,11 @@ pub(super) struct Received {
     pub(super) payload: web::Payload,
     /// The conversation that the path names, or the default one.
     pub(super) id: String,
-    pub(super) shared: web::Data<Shared>,
+    pub(super) shared: web::Data<HttpShared>,
 }
 
 #[derive(Deserialize)]
-struct Named {
+struct NamedPath {
     id: Option<String>,
 }
 
@@ -31,8 +31,8 @@ impl FromRequest for Received {
         type Parts = (
             HttpRequest,
             web::Payload,
-            web::Path<Named>,
-            web::Data<Shared>,
+            web::Path<NamedPath>,
+            web::Data<HttpShared>,
         );
         let parts = Parts::from_request(request, payload);
         Box::pin(async move {

@@ -6,7 +6,7 @@ use actix_web::{HttpRequest, HttpResponse, web};
 use derive_more::{Display, From};
 use harness_actors::blocking;
 use harness_actors::conversation::messages::{
-    ChangeRules as Change, GetOverview, MAX_RULES, RulesChanged, RulesError,
+    ChangeConversationRules as Change, GetOverview, MAX_RULES, RulesChanged, RulesError,
 };
 use harness_actors::tool::Registry;
 use harness_protocol::{ChangeRules, HeldRule, NewRule, RuleAction, Rules, Scope};
@@ -14,17 +14,17 @@ use harness_protocol::{ChangeRules, HeldRule, NewRule, RuleAction, Rules, Scope}
 use super::ask::{Late, Name, ask_conversation, order_to, refuse_read, refuse_submit};
 use super::body;
 use super::guard::require_token;
-use super::problem::{Answer, Kind, Refusal};
+use super::problem::{HandlerResult, Kind, Refusal};
 use super::received::Received;
 use super::rule_text::check;
 use super::said::name_of;
-use super::shared::Shared;
+use super::shared::HttpShared;
 use super::waiting::waiting;
 use super::workspace;
 use crate::serve::folder_rules::RulesFileError;
 
 /// The rules of all folders.
-pub(super) async fn all(shared: web::Data<Shared>) -> Answer {
+pub(super) async fn all(shared: web::Data<HttpShared>) -> HandlerResult {
     let kept = shared.rules.clone();
     let rules = blocking(move || kept.held()).await;
     let rules = rules.map_err(|error| Kind::Overloaded.refuse(error.to_string()))?;
@@ -35,8 +35,8 @@ pub(super) async fn all(shared: web::Data<Shared>) -> Answer {
 pub(super) async fn change_all(
     request: HttpRequest,
     payload: web::Payload,
-    shared: web::Data<Shared>,
-) -> Answer {
+    shared: web::Data<HttpShared>,
+) -> HandlerResult {
     let ChangeRules { add, remove, by } = body::json(&request, payload).await?;
     require_token(&request, "to change rules")?;
     let by = name_of(by);
@@ -66,7 +66,7 @@ pub(super) async fn change_all(
 }
 
 /// The rules that hold in a conversation: of its run, its own, and those of its folder.
-pub(super) async fn list(id: Name, shared: web::Data<Shared>) -> Answer {
+pub(super) async fn list(id: Name, shared: web::Data<HttpShared>) -> HandlerResult {
     let (conversation, overview) = ask_conversation(&shared, &id, GetOverview).await?;
     let overview = overview.map_err(|error| refuse_read(&error))?;
     let folder = workspace::working_folder(&shared, &conversation.journal.header()).to_owned();
@@ -74,7 +74,7 @@ pub(super) async fn list(id: Name, shared: web::Data<Shared>) -> Answer {
 }
 
 /// Changes the rules of a conversation.
-pub(super) async fn change(it: Received) -> Answer {
+pub(super) async fn change(it: Received) -> HandlerResult {
     let ChangeRules { add, remove, by } = body::json(&it.request, it.payload).await?;
     require_token(&it.request, "to change rules")?;
     let by = name_of(by);
@@ -106,7 +106,7 @@ pub(super) async fn change(it: Received) -> Answer {
 /// # Errors
 /// The answer, if the rule cannot be kept.
 pub(super) async fn allow_in_folder(
-    shared: &Shared,
+    shared: &HttpShared,
     folder: &Path,
     rule: String,
     by: Option<String>,
@@ -147,7 +147,7 @@ fn checked(
     })
 }
 
-async fn answer(shared: &Shared, mut rules: Vec<HeldRule>, folder: PathBuf) -> Answer {
+async fn answer(shared: &HttpShared, mut rules: Vec<HeldRule>, folder: PathBuf) -> HandlerResult {
     let kept = shared.rules.clone();
     let of_folder = blocking(move || kept.rules_in(&folder)).await;
     rules.extend(of_folder.map_err(|error| Kind::Overloaded.refuse(error.to_string()))?);
@@ -163,7 +163,7 @@ enum Unchanged {
 
 /// Changes the rules of a folder, and re-evaluates the approvals that wait there.
 async fn change_folder(
-    shared: &Shared,
+    shared: &HttpShared,
     folder: PathBuf,
     add: Vec<HeldRule>,
     remove: Vec<HeldRule>,

@@ -6,14 +6,14 @@ use std::path::PathBuf;
 use actix_web::{HttpRequest, HttpResponse};
 use harness_actors::attachment::HeldAttachments;
 use harness_actors::conversation::messages::{QueueMessage, SubmitPrompt, WouldTake};
-use harness_actors::directory::Conversation;
+use harness_actors::directory::OpenedConversation;
 use harness_actors::{ItemId, RunId};
 use harness_protocol::{AttachmentOrder, PromptAnswer, Queue, QueueAnswer, RunRules};
 
 use super::ask::{Late, ask_conversation, give, refuse_submit};
-use super::problem::{Answer, Kind, Refusal};
+use super::problem::{HandlerResult, Kind, Refusal};
 use super::received::Received;
-use super::shared::Shared;
+use super::shared::HttpShared;
 use super::{rule_text, upload, workspace};
 
 /// The header with the same meaning as `key` in the body.
@@ -24,9 +24,9 @@ const MAX_KEY: usize = 200;
 const MAX_NAME: usize = 64;
 
 /// A text for a conversation: for now, or for its time.
-pub(super) struct Said {
+pub(super) struct SubmittedText {
     /// The conversation, which was just opened.
-    pub(super) conversation: Conversation,
+    pub(super) conversation: OpenedConversation,
     /// Its folder.
     pub(super) folder: PathBuf,
     pub(super) content: String,
@@ -38,7 +38,7 @@ pub(super) struct Said {
 }
 
 /// Reads a message, and submits it at once or to a queue.
-pub(super) async fn submit(received: Received, queue: Option<Queue>) -> Answer {
+pub(super) async fn submit(received: Received, queue: Option<Queue>) -> HandlerResult {
     let Received {
         request,
         payload,
@@ -58,7 +58,7 @@ pub(super) async fn submit(received: Received, queue: Option<Queue>) -> Answer {
     }
     let rules = rule_text::of_prompt(&request, &shared.tools.get(), rules)?;
     let (conversation, folder) = workspace::ready(&shared, &id).await?;
-    let said = Said {
+    let said = SubmittedText {
         conversation,
         folder,
         key: key_of(&request, order.key)?,
@@ -72,8 +72,13 @@ pub(super) async fn submit(received: Received, queue: Option<Queue>) -> Answer {
 
 /// Submits a message at once or to a queue. Its files are stored only if it would be accepted, and are removed if it is
 /// refused nevertheless.
-pub(super) async fn say(shared: &Shared, id: &str, said: Said, queue: Option<Queue>) -> Answer {
-    let Said {
+pub(super) async fn say(
+    shared: &HttpShared,
+    id: &str,
+    said: SubmittedText,
+    queue: Option<Queue>,
+) -> HandlerResult {
+    let SubmittedText {
         conversation,
         folder,
         content,

@@ -20,10 +20,10 @@ use actix_web_lab::middleware::CatchPanic;
 use socket2::{Domain, Socket, Type};
 
 use super::body::Bodies;
-use super::connection::{Connection, Door, Reception};
-use super::guard::{Access, guard};
+use super::connection::{Connection, ConnectionDoor, Reception};
+use super::guard::{AccessRules, guard};
 use super::routes::routes;
-use super::shared::Shared;
+use super::shared::HttpShared;
 use super::while_connected::WhileConnected;
 
 /// Time limit for a client to close a connection that the service has ended.
@@ -61,9 +61,9 @@ pub(crate) fn bind(address: SocketAddr) -> std::io::Result<TcpListener> {
 /// The system's error when the listener cannot be used.
 pub(crate) fn serve(
     listener: TcpListener,
-    access: Access,
-    door: Door,
-    shared: Shared,
+    access: AccessRules,
+    door: ConnectionDoor,
+    shared: HttpShared,
 ) -> std::io::Result<Server> {
     spare_threads(WORKERS + 1)?;
     let (address, owner) = (listener.local_addr()?, access.owner);

@@ -7,8 +7,8 @@ use serde::Deserialize;
 
 use super::ask::{ask, query};
 use super::guard::Caller;
-use super::problem::{Answer, Kind};
-use super::shared::{About, Shared};
+use super::problem::{HandlerResult, Kind};
+use super::shared::{HttpShared, ServiceAbout};
 use crate::proof::is_nonce;
 
 #[derive(Debug, Default, Deserialize)]
@@ -19,9 +19,9 @@ struct HealthQuery {
 /// Reports that the service answers. With a nonce, any client gets the proof that this is the service of its
 /// `service.json`. The epoch is reported only to the owner and to clients that may use the service; clients older than
 /// 0.2 rely on it.
-pub(super) async fn healthz(request: HttpRequest, shared: web::Data<Shared>) -> Answer {
+pub(super) async fn healthz(request: HttpRequest, shared: web::Data<HttpShared>) -> HandlerResult {
     let asked: HealthQuery = query(&request)?;
-    let About { info, proof } = &*shared.about;
+    let ServiceAbout { info, proof } = &*shared.about;
     if asked.nonce.as_deref().is_some_and(|nonce| !is_nonce(nonce)) {
         let detail = "a nonce has 32 to 128 hexadecimal digits";
         return Err(Kind::BadRequest.refuse(detail));
@@ -39,7 +39,7 @@ pub(super) async fn healthz(request: HttpRequest, shared: web::Data<Shared>) -> 
 }
 
 /// Describes the service and its load.
-pub(super) async fn service(shared: web::Data<Shared>) -> Answer {
+pub(super) async fn service(shared: web::Data<HttpShared>) -> HandlerResult {
     let runs = ask(shared.directory.send(CountRuns)).await?;
     let free = shared.subscribers.available_permits();
     Ok(HttpResponse::Ok().json(ServiceInfo {

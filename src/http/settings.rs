@@ -1,7 +1,9 @@
 //! The settings of a conversation: looking at them and changing them.
 
 use actix_web::{HttpRequest, HttpResponse, web};
-use harness_actors::conversation::messages::{ChangeError, ChangeSettings as Change, GetSettings};
+use harness_actors::conversation::messages::{
+    ChangeConversationSettings as Change, ChangeError, GetSettings,
+};
 use harness_actors::tool::Registry;
 use harness_protocol::{ChangeSettings, Settings, SettingsPatch, are_no_tools};
 use serde_json::{Map, Value};
@@ -9,20 +11,20 @@ use serde_json::{Map, Value};
 use super::ask::{Late, Name, ask_conversation, order_to, refuse_read, refuse_submit};
 use super::body;
 use super::guard::require_token;
-use super::problem::{Answer, Kind, Refusal};
+use super::problem::{HandlerResult, Kind, Refusal};
 use super::received::Received;
 use super::said::name_of;
-use super::shared::Shared;
+use super::shared::HttpShared;
 
 /// The settings, and what they add up to.
-pub(super) async fn read(id: Name, shared: web::Data<Shared>) -> Answer {
+pub(super) async fn read(id: Name, shared: web::Data<HttpShared>) -> HandlerResult {
     let (_, view) = ask_conversation(&shared, &id, GetSettings).await?;
     let view = view.map_err(|error| refuse_read(&error))?;
     Ok(HttpResponse::Ok().json(view))
 }
 
 /// Changes settings, from the next run on.
-pub(super) async fn change(it: Received) -> Answer {
+pub(super) async fn change(it: Received) -> HandlerResult {
     let order: ChangeSettings = body::json(&it.request, it.payload).await?;
     check_authority(&it.request, &order.settings, &it.shared.tools.get())?;
     let change = Change {
@@ -132,7 +134,7 @@ fn key_source_rule(names: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use harness_actors::standard_tools;
-    use harness_protocol::Setting;
+    use harness_protocol::SettingRow;
     use serde_json::json;
 
     use super::*;
@@ -155,7 +157,7 @@ mod tests {
     fn a_value_that_cannot_be_is_refused_in_the_words_of_the_table() {
         for (name, value) in [("max_turns", json!(0)), ("thinking", json!("lots"))] {
             let refused = check(json!({ name: value })).unwrap_err();
-            let words = Setting::named(name).unwrap().refuse(&value);
+            let words = SettingRow::named(name).unwrap().refuse(&value);
             assert!(refused.contains(&words), "{refused}");
         }
         let refused = check(json!({"colour": null})).unwrap_err();

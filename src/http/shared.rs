@@ -33,7 +33,7 @@ pub(crate) type CommandsAreNear = Arc<dyn Fn() -> bool + Send + Sync>;
 
 /// The parts that the routes need.
 #[derive(Clone)]
-pub(crate) struct Shared {
+pub(crate) struct HttpShared {
     /// Finds the conversations.
     pub(crate) directory: Addr<DirectoryActor>,
     /// Keeps the workflows.
@@ -43,7 +43,7 @@ pub(crate) struct Shared {
     /// Number of places for event streams.
     pub(crate) max_subscribers: usize,
     /// The service's description, and the way in which it proves itself.
-    pub(crate) about: Arc<About>,
+    pub(crate) about: Arc<ServiceAbout>,
     /// Bounds what is held of journals for clients of event streams.
     pub(crate) streams: ReadBudget,
     /// Bounds what is held of answers that may be large.
@@ -93,7 +93,7 @@ pub(crate) struct Shared {
 
 /// The service's description of itself.
 #[derive(Debug, Clone)]
-pub(crate) struct About {
+pub(crate) struct ServiceAbout {
     /// The part that does not change while it runs; the numbers of clients and runs do.
     pub(crate) info: ServiceInfo,
     /// The key that proves that this service wrote `service.json`.

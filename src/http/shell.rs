@@ -11,10 +11,10 @@ use serde_json::{Map, Value};
 
 use super::ask::{Late, order_to, refuse_submit};
 use super::guard::require_token;
-use super::problem::{Answer, Kind, Refusal};
+use super::problem::{HandlerResult, Kind, Refusal};
 use super::received::Received;
 use super::said::name_of;
-use super::shared::Shared;
+use super::shared::HttpShared;
 use super::{body, workspace};
 
 /// The tool that runs commands.
@@ -32,7 +32,7 @@ impl Drop for EndAtDrop {
 }
 
 /// Runs a command as the tool does, without asking, and answers when it has ended and is on record.
-pub(super) async fn run(it: Received) -> Answer {
+pub(super) async fn run(it: Received) -> HandlerResult {
     let order: ShellOrder = body::json(&it.request, it.payload).await?;
     require_token(&it.request, "to run a command")?;
     if order.command.trim().is_empty() {
@@ -58,7 +58,7 @@ pub(super) async fn run(it: Received) -> Answer {
 }
 
 async fn run_and_note(
-    shared: web::Data<Shared>,
+    shared: web::Data<HttpShared>,
     id: String,
     context: ToolContext,
     order: ShellOrder,

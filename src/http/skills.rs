@@ -11,10 +11,10 @@ use serde::Deserialize;
 
 use super::ask::{Name, query};
 use super::body::{self, MAX_BODY_BYTES};
-use super::problem::{Answer, Kind, Refusal};
+use super::problem::{HandlerResult, Kind, Refusal};
 use super::received::Received;
-use super::said::{Said, key_of, name_of, say};
-use super::shared::Shared;
+use super::said::{SubmittedText, key_of, name_of, say};
+use super::shared::HttpShared;
 use super::workspace;
 
 /// The folder that is looked in.
@@ -27,7 +27,7 @@ struct InFolder {
 const MAX_NAMES: usize = 50;
 
 /// Lists the skills.
-pub(super) async fn skills(request: HttpRequest, shared: web::Data<Shared>) -> Answer {
+pub(super) async fn skills(request: HttpRequest, shared: web::Data<HttpShared>) -> HandlerResult {
     let guidance = asked_for(&request, &shared).await?;
     Ok(HttpResponse::Ok().json(SkillList {
         skills: guidance.skills.iter().map(skill_summary).collect(),
@@ -36,7 +36,11 @@ pub(super) async fn skills(request: HttpRequest, shared: web::Data<Shared>) -> A
 }
 
 /// Shows one skill.
-pub(super) async fn skill(request: HttpRequest, name: Name, shared: web::Data<Shared>) -> Answer {
+pub(super) async fn skill(
+    request: HttpRequest,
+    name: Name,
+    shared: web::Data<HttpShared>,
+) -> HandlerResult {
     let skill = find_skill(&*asked_for(&request, &shared).await?, &name)?;
     Ok(HttpResponse::Ok().json(SkillSummary {
         content: Some(skill.content.clone()),
@@ -45,7 +49,10 @@ pub(super) async fn skill(request: HttpRequest, name: Name, shared: web::Data<Sh
 }
 
 /// Lists the templates.
-pub(super) async fn templates(request: HttpRequest, shared: web::Data<Shared>) -> Answer {
+pub(super) async fn templates(
+    request: HttpRequest,
+    shared: web::Data<HttpShared>,
+) -> HandlerResult {
     let guidance = asked_for(&request, &shared).await?;
     Ok(HttpResponse::Ok().json(TemplateList {
         templates: guidance.templates.iter().map(template_summary).collect(),
@@ -57,8 +64,8 @@ pub(super) async fn templates(request: HttpRequest, shared: web::Data<Shared>) -
 pub(super) async fn template(
     request: HttpRequest,
     name: Name,
-    shared: web::Data<Shared>,
-) -> Answer {
+    shared: web::Data<HttpShared>,
+) -> HandlerResult {
     let template = find_template(&*asked_for(&request, &shared).await?, &name)?;
     Ok(HttpResponse::Ok().json(TemplateSummary {
         content: Some(template.content.clone()),
@@ -67,12 +74,12 @@ pub(super) async fn template(
 }
 
 /// Starts a run of a conversation with a skill.
-pub(super) async fn say_skill(it: Received) -> Answer {
+pub(super) async fn say_skill(it: Received) -> HandlerResult {
     let order: SkillOrder = body::json(&it.request, it.payload).await?;
     let key = key_of(&it.request, order.key)?;
     let (conversation, folder) = workspace::ready(&it.shared, &it.id).await?;
     let skill = find_skill(&it.shared.guidance.get(&folder), &order.name)?;
-    let said = Said {
+    let said = SubmittedText {
         conversation,
         folder,
         content: skill.invocation(&order.instructions.texts()),
@@ -85,7 +92,7 @@ pub(super) async fn say_skill(it: Received) -> Answer {
 }
 
 /// Starts a run of a conversation with a template.
-pub(super) async fn say_template(it: Received) -> Answer {
+pub(super) async fn say_template(it: Received) -> HandlerResult {
     let order: TemplateOrder = body::json(&it.request, it.payload).await?;
     let key = key_of(&it.request, order.key)?;
     let arguments = match (order.arguments, order.line) {
@@ -103,7 +110,7 @@ pub(super) async fn say_template(it: Received) -> Answer {
         let detail = format!("with its arguments the text has more than {MAX_BODY_BYTES} bytes");
         Kind::BadRequest.refuse(detail)
     })?;
-    let said = Said {
+    let said = SubmittedText {
         conversation,
         folder,
         content,
@@ -116,7 +123,7 @@ pub(super) async fn say_template(it: Received) -> Answer {
 }
 
 /// The guidance of the folder that the query names, or else of the service's own.
-async fn asked_for(request: &HttpRequest, shared: &Shared) -> Result<Arc<Guidance>, Refusal> {
+async fn asked_for(request: &HttpRequest, shared: &HttpShared) -> Result<Arc<Guidance>, Refusal> {
     let InFolder { workspace } = query(request)?;
     let folder = match workspace {
         None => shared.workspace.to_path_buf(),

@@ -4,17 +4,17 @@ use actix_web::{HttpRequest, web};
 use harness_actors::broadcast::Turn;
 use harness_actors::conversation::messages::{GetOverview, Overview};
 use harness_actors::conversation::{INTERRUPTED, state};
-use harness_actors::directory::Conversation;
+use harness_actors::directory::OpenedConversation;
 use harness_actors::guidance::Guidance;
-use harness_actors::journal::Piece;
-use harness_protocol::{ContextFile, Damage, Event, Snapshot, State};
+use harness_actors::journal::BlockPiece;
+use harness_protocol::{ActivityState, ContextFileEntry, ConversationSnapshot, Damage, Event};
 use serde::Deserialize;
 
 use super::ask::{Name, ask_conversation, query, refuse_read};
 use super::history::{TAIL, page_up_to};
-use super::problem::{Answer, Refusal};
+use super::problem::{HandlerResult, Refusal};
 use super::queue::in_order;
-use super::shared::Shared;
+use super::shared::HttpShared;
 use super::summary::summary;
 use super::{lent, workspace};
 
@@ -26,7 +26,11 @@ struct SnapshotQuery {
 }
 
 /// Returns the present state of the conversation, with the last events.
-pub(super) async fn read(request: HttpRequest, id: Name, shared: web::Data<Shared>) -> Answer {
+pub(super) async fn read(
+    request: HttpRequest,
+    id: Name,
+    shared: web::Data<HttpShared>,
+) -> HandlerResult {
     let SnapshotQuery { tail } = query(&request)?;
     let (conversation, overview) = ask_conversation(&shared, &id, GetOverview).await?;
     let overview = overview.map_err(|error| refuse_read(&error))?;
@@ -42,11 +46,11 @@ pub(super) async fn read(request: HttpRequest, id: Name, shared: web::Data<Share
 /// # Errors
 /// The answer, if it cannot be read.
 pub(super) async fn snapshot(
-    shared: &Shared,
-    conversation: &Conversation,
+    shared: &HttpShared,
+    conversation: &OpenedConversation,
     overview: &Overview,
     tail: usize,
-) -> Result<(Turn, Snapshot), Refusal> {
+) -> Result<(Turn, ConversationSnapshot), Refusal> {
     let journal = &conversation.journal;
     let damage = journal.check().await;
     let damage = damage.map_err(|error| refuse_read(&error))?;
@@ -55,9 +59,9 @@ pub(super) async fn snapshot(
     let header = journal.header();
     let is_interrupted = overview.run.is_some() && !overview.is_running;
     let (state, message) = if let Some(approval) = &overview.approval {
-        (State::WaitingApproval, approval.tool.clone())
+        (ActivityState::WaitingApproval, approval.tool.clone())
     } else if is_interrupted {
-        (State::Error, INTERRUPTED.to_owned())
+        (ActivityState::Error, INTERRUPTED.to_owned())
     } else {
         let status = &overview.status;
         (state(status.activity), status.message.clone())
@@ -65,7 +69,7 @@ pub(super) async fn snapshot(
     let changed = overview.totals.settings.as_deref().cloned();
     let settings = changed.unwrap_or_else(|| header.settings.clone());
     let is_told = settings.context_files.unwrap_or(shared.tells_context_files);
-    let snapshot = Snapshot {
+    let snapshot = ConversationSnapshot {
         summary: summary(shared, &header, overview),
         state,
         message,
@@ -100,7 +104,7 @@ pub(super) async fn snapshot(
     Ok((turn, snapshot))
 }
 
-fn delta(block: Piece) -> Event {
+fn delta(block: BlockPiece) -> Event {
     Event::Delta {
         index: block.index,
         kind: block.kind,
@@ -110,10 +114,10 @@ fn delta(block: Piece) -> Event {
 }
 
 /// The files whose instructions the model receives.
-fn context_files(guidance: &Guidance) -> Vec<ContextFile> {
+fn context_files(guidance: &Guidance) -> Vec<ContextFileEntry> {
     let files = guidance.context_files.iter();
     files
-        .map(|file| ContextFile {
+        .map(|file| ContextFileEntry {
             path: file.path.clone(),
             bytes: file.text.len() as u64,
         })

@@ -1,7 +1,7 @@
 //! The beginning of an event stream: the position that the client sent, checked against the journal.
 
 use actix_web::http::header::HeaderValue;
-use harness_actors::broadcast::Start;
+use harness_actors::broadcast::FollowerStart;
 use harness_actors::journal::{Journal, PageLimit, Position};
 use serde::Deserialize;
 
@@ -34,7 +34,7 @@ pub(super) async fn start(
     journal: &dyn Journal,
     resumed: Option<&HeaderValue>,
     query: &EventsQuery,
-) -> Result<Result<(Start, Position), String>, Refusal> {
+) -> Result<Result<(FollowerStart, Position), String>, Refusal> {
     let end = journal.end();
     // A client that has no position yet may send the header all the same.
     let resumed = resumed.filter(|header| !header.as_bytes().trim_ascii().is_empty());
@@ -58,7 +58,7 @@ pub(super) async fn start(
             let seq = end.seq.saturating_sub(tail);
             return behind(journal, seq).await.map(Ok);
         }
-        (None, None, None) => return Ok(Ok((Start::Live, end))),
+        (None, None, None) => return Ok(Ok((FollowerStart::Live, end))),
     };
     let Ok(position) = shown.parse::<Position>() else {
         return Ok(Err("that is not a position of this service".to_owned()));
@@ -74,7 +74,7 @@ pub(super) async fn start(
     }
     let found = position_at(journal, position.seq).await?;
     if found == Some(position) {
-        Ok(Ok((Start::Behind(position), position)))
+        Ok(Ok((FollowerStart::Behind(position), position)))
     } else {
         Ok(Err(
             "the journal has another record in that place".to_owned()
@@ -82,14 +82,14 @@ pub(super) async fn start(
     }
 }
 
-async fn behind(journal: &dyn Journal, seq: u64) -> Result<(Start, Position), Refusal> {
+async fn behind(journal: &dyn Journal, seq: u64) -> Result<(FollowerStart, Position), Refusal> {
     // A damaged record has no checksum; the position after it is valid all the same.
     let found = position_at(journal, seq).await?;
     let position = found.unwrap_or(Position {
         seq,
         ..Position::start(journal.end().epoch)
     });
-    Ok((Start::Behind(position), position))
+    Ok((FollowerStart::Behind(position), position))
 }
 
 /// The position after a record. `None` if it cannot be read.

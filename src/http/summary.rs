@@ -2,23 +2,27 @@
 
 use harness_actors::conversation::messages::{GetOverview, Overview};
 use harness_actors::conversation::usage;
-use harness_actors::directory::Conversation;
+use harness_actors::directory::OpenedConversation;
 use harness_actors::journal::{Activity, Header, Totals};
-use harness_protocol::{ConversationState, OpenApproval, Summary};
+use harness_protocol::{ConversationState, ConversationSummary, OpenApproval};
 
 use super::ask::{Late, ask_late, refuse_read};
 use super::problem::Refusal;
-use super::shared::Shared;
+use super::shared::HttpShared;
 use super::workspace;
 
 /// The present state of the conversation, after it has carried out an order.
-pub(super) async fn overview(conversation: &Conversation) -> Result<Overview, Refusal> {
+pub(super) async fn overview(conversation: &OpenedConversation) -> Result<Overview, Refusal> {
     let overview = ask_late(conversation.actor.send(GetOverview), Late::Order).await?;
     overview.map_err(|error| refuse_read(&error))
 }
 
 /// The conversation as a list shows it.
-pub(super) fn summary(shared: &Shared, header: &Header, overview: &Overview) -> Summary {
+pub(super) fn summary(
+    shared: &HttpShared,
+    header: &Header,
+    overview: &Overview,
+) -> ConversationSummary {
     let state = match overview.run {
         Some(_) if overview.approval.is_some() => ConversationState::WaitingApproval,
         Some(_) if overview.is_running => ConversationState::Running,
@@ -26,7 +30,7 @@ pub(super) fn summary(shared: &Shared, header: &Header, overview: &Overview) -> 
         None => ConversationState::Idle,
     };
     let totals = &overview.totals;
-    Summary {
+    ConversationSummary {
         id: header.conversation.to_string(),
         title: title(header, overview),
         workspace: Some(
@@ -50,7 +54,7 @@ pub(super) fn summary(shared: &Shared, header: &Header, overview: &Overview) -> 
 
 /// The approval that waits in a conversation, with what tells the conversation from others.
 pub(super) fn open_approval(
-    shared: &Shared,
+    shared: &HttpShared,
     header: &Header,
     overview: &Overview,
 ) -> Option<OpenApproval> {

@@ -6,10 +6,10 @@ use actix_web::{HttpResponse, web};
 use harness_actors::Tool;
 use harness_protocol::{ToolEntry, ToolList};
 
-use super::shared::Shared;
+use super::shared::HttpShared;
 
 /// The tools of the service.
-pub(super) async fn list(shared: web::Data<Shared>) -> HttpResponse {
+pub(super) async fn list(shared: web::Data<HttpShared>) -> HttpResponse {
     let entry = |tool: &Arc<dyn Tool>| ToolEntry {
         name: tool.name().to_owned(),
         description: tool.description().to_owned(),

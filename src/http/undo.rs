@@ -7,12 +7,12 @@ use harness_protocol::UndoOrder;
 use super::ask::{Late, order_to, refuse_submit};
 use super::body;
 use super::guard::require_token;
-use super::problem::{Answer, Kind};
+use super::problem::{HandlerResult, Kind};
 use super::received::Received;
 use super::said::name_of;
 
 /// Takes changes back, or tells what that would do.
-pub(super) async fn undo(it: Received) -> Answer {
+pub(super) async fn undo(it: Received) -> HandlerResult {
     let order: UndoOrder = body::json_or_default(&it.request, it.payload).await?;
     require_token(&it.request, "to take changes back")?;
     let order = UndoChanges {

@@ -16,7 +16,7 @@ use harness_protocol::{AttachmentOrder, PromptOrder};
 use super::attachable::Attachable;
 use super::body::{self, MAX_BODY_BYTES};
 use super::problem::{Kind, Refusal};
-use super::shared::Shared;
+use super::shared::HttpShared;
 
 /// Maximum size of a body with attachments, in bytes. Base64 makes them a third longer, and line breaks in it a little
 /// more.
@@ -49,7 +49,7 @@ pub(super) async fn order(
 /// # Errors
 /// The answer, if one of them cannot be used or kept.
 pub(super) async fn hold(
-    shared: &Shared,
+    shared: &HttpShared,
     folder: &Path,
     orders: Vec<AttachmentOrder>,
 ) -> Result<HeldAttachments, Refusal> {

@@ -4,12 +4,12 @@ use actix_web::{HttpResponse, web};
 use harness_actors::conversation::messages::GetOverview;
 use harness_actors::conversation::usage;
 use harness_actors::journal::{Journal, Record, Totals};
-use harness_protocol::{ModelUsage, RunUsage, Usage, UsageAnswer};
+use harness_protocol::{ModelUsage, RunUsage, TokenUsage, UsageAnswer};
 
 use super::ask::{Name, ask_conversation, refuse_read};
 use super::history::read_page;
-use super::problem::{Answer, Refusal};
-use super::shared::Shared;
+use super::problem::{HandlerResult, Refusal};
+use super::shared::HttpShared;
 use crate::serve::pricing::{KeptFor, Prices, rounded};
 
 /// Number of records that are read at once in the search for the end of the last run.
@@ -18,7 +18,7 @@ const PAGE: usize = 64;
 const REACH: u64 = 4096;
 
 /// The token counts by model, with their cost where the price is known.
-pub(super) async fn read(id: Name, shared: web::Data<Shared>) -> Answer {
+pub(super) async fn read(id: Name, shared: web::Data<HttpShared>) -> HandlerResult {
     let (conversation, overview) = ask_conversation(&shared, &id, GetOverview).await?;
     let overview = overview.map_err(|error| refuse_read(&error))?;
     let prices = Prices::built_in();
@@ -29,7 +29,7 @@ pub(super) async fn read(id: Name, shared: web::Data<Shared>) -> Answer {
 
 fn sums(totals: &Totals, prices: &Prices, kept_for: KeptFor) -> UsageAnswer {
     let mut models: Vec<ModelUsage> = Vec::new();
-    let mut told_apart = Usage::default();
+    let mut told_apart = TokenUsage::default();
     for (model, counts) in &totals.models {
         let all = sum(counts.usage, counts.long);
         told_apart = sum(told_apart, all);
@@ -54,8 +54,8 @@ fn sums(totals: &Totals, prices: &Prices, kept_for: KeptFor) -> UsageAnswer {
     }
 }
 
-fn sum(one: Usage, other: Usage) -> Usage {
-    Usage {
+fn sum(one: TokenUsage, other: TokenUsage) -> TokenUsage {
+    TokenUsage {
         input_tokens: one.input_tokens.saturating_add(other.input_tokens),
         output_tokens: one.output_tokens.saturating_add(other.output_tokens),
         cache_creation_input_tokens: one
@@ -108,10 +108,10 @@ mod tests {
 
     use super::*;
 
-    fn used(input: u64) -> Usage {
-        Usage {
+    fn used(input: u64) -> TokenUsage {
+        TokenUsage {
             input_tokens: input,
-            ..Usage::default()
+            ..TokenUsage::default()
         }
     }
 
@@ -119,7 +119,7 @@ mod tests {
         let counted = |(model, input): &(&str, u64)| {
             let counts = ModelTotals {
                 usage: used(*input),
-                long: Usage::default(),
+                long: TokenUsage::default(),
             };
             ((*model).to_owned(), counts)
         };

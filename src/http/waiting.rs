@@ -6,7 +6,7 @@ use harness_protocol::OpenApproval;
 
 use super::ask::{ask, refuse_read};
 use super::problem::Refusal;
-use super::shared::Shared;
+use super::shared::HttpShared;
 use super::summary::open_approval;
 
 /// Number of conversations that are read at a time.
@@ -16,7 +16,7 @@ const PAGE: usize = 200;
 ///
 /// # Errors
 /// The answer, if the conversations cannot be listed.
-pub(super) async fn waiting(shared: &Shared) -> Result<Vec<(Header, OpenApproval)>, Refusal> {
+pub(super) async fn waiting(shared: &HttpShared) -> Result<Vec<(Header, OpenApproval)>, Refusal> {
     let mut waiting = Vec::new();
     let mut after = None;
     loop {

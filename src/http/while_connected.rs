@@ -10,10 +10,10 @@ use futures_util::future::LocalBoxFuture;
 /// Takes connections to a service that is made for the first of them and dropped with the last.
 /// actix-http keeps a clock for each service, which wakes its thread four times a second.
 pub(super) struct WhileConnected<F, S> {
-    shared: Rc<Shared<F, S>>,
+    shared: Rc<WorkerShared<F, S>>,
 }
 
-struct Shared<F, S> {
+struct WorkerShared<F, S> {
     factory: F,
     service: RefCell<Weak<S>>,
 }
@@ -23,12 +23,12 @@ impl<F, S> WhileConnected<F, S> {
     pub(super) fn new(factory: F) -> Self {
         let service = RefCell::default();
         Self {
-            shared: Rc::new(Shared { factory, service }),
+            shared: Rc::new(WorkerShared { factory, service }),
         }
     }
 }
 
-impl<M, F, S> Shared<M, S>
+impl<M, F, S> WorkerShared<M, S>
 where
     M: Fn() -> F,
 {

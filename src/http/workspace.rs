@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use actix_web::{HttpMessage as _, HttpRequest};
 use futures_util::future::join;
-use harness_actors::directory::Conversation;
+use harness_actors::directory::OpenedConversation;
 use harness_actors::journal::Header;
 use harness_actors::tool::check_closed_path;
 use harness_actors::{BlockingError, blocking};
@@ -16,10 +16,10 @@ use nix::unistd::Uid;
 use super::ask::open;
 use super::guard::Caller;
 use super::problem::{Kind, Refusal};
-use super::shared::Shared;
+use super::shared::HttpShared;
 
 /// The folder of the conversation with that header.
-pub(super) fn working_folder<'h>(shared: &'h Shared, header: &'h Header) -> &'h Path {
+pub(super) fn working_folder<'h>(shared: &'h HttpShared, header: &'h Header) -> &'h Path {
     let own = header.workspace.as_ref();
     own.map_or(&*shared.workspace, |own| &own.folder)
 }
@@ -29,7 +29,10 @@ pub(super) fn working_folder<'h>(shared: &'h Shared, header: &'h Header) -> &'h 
 ///
 /// # Errors
 /// The answer, if the conversation cannot be opened or its folder does not exist.
-pub(super) async fn ready(shared: &Shared, id: &str) -> Result<(Conversation, PathBuf), Refusal> {
+pub(super) async fn ready(
+    shared: &HttpShared,
+    id: &str,
+) -> Result<(OpenedConversation, PathBuf), Refusal> {
     let conversation = open(shared, id).await?;
     let folder = working_folder(shared, &conversation.journal.header()).to_owned();
     let looked_at = folder.clone();
@@ -52,7 +55,7 @@ pub(super) async fn ready(shared: &Shared, id: &str) -> Result<(Conversation, Pa
 /// The answer, if it cannot be worked in, or only with the token.
 pub(super) async fn choose(
     request: &HttpRequest,
-    shared: &Shared,
+    shared: &HttpShared,
     path: &str,
 ) -> Result<PathBuf, Refusal> {
     let has_token = request.extensions().get::<Caller>() == Some(&Caller::TokenHolder);

@@ -10,7 +10,7 @@ use harness_protocol::Backend;
 use nix::sys::resource::{Resource, setrlimit};
 use nix::unistd::geteuid;
 
-use super::policy::Policy;
+use super::policy::LaunchPolicy;
 
 /// How many there may be beyond the limit, so that the warden sees that it is reached.
 const ROOM: u64 = 64;
@@ -26,7 +26,7 @@ const OWN_NUMBERS: (u32, u32) = (6, 14);
 ///
 /// # Errors
 /// If the system refuses a bound of this process.
-pub(super) fn processes(policy: &Policy, is_shared: bool) -> io::Result<()> {
+pub(super) fn processes(policy: &LaunchPolicy, is_shared: bool) -> io::Result<()> {
     let most = policy.limits.processes + ROOM;
     let is_apart = policy.containment.backend == Backend::Namespaces;
     if is_apart && std::process::id() == 1 && has_own_numbers() {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use harness_actors::tool::LaunchOrder;
 use harness_protocol::Access;
 
-use super::contain::Found;
+use super::contain::SandboxSupport;
 use super::launcher::OwnLauncher;
 use super::trial;
 
@@ -19,7 +19,7 @@ const LOOK: [&str; 5] = ["bash", "--norc", "--noprofile", "-c", "test -w ."];
 ///
 /// # Errors
 /// If no command can be started there.
-pub(crate) fn can_write(found: &Found, folder: &Path) -> io::Result<bool> {
+pub(crate) fn can_write(found: &SandboxSupport, folder: &Path) -> io::Result<bool> {
     let order = LaunchOrder {
         program: LOOK.map(str::to_owned).to_vec(),
         environment: std::env::vars()

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use harness_actors::tool::Report;
+use harness_actors::tool::LaunchReport;
 use harness_protocol::Backend;
 use nix::fcntl::OFlag;
 use nix::sys::prctl;
@@ -18,8 +18,8 @@ use nix::sys::signal::Signal;
 use nix::sys::wait::WaitStatus;
 
 use super::contain::SharedWorld;
-use super::policy::Policy;
-use super::stage::{Lifeline, Word, end_of, report};
+use super::policy::LaunchPolicy;
+use super::stage::{StageLifeline, StageWord, end_of, report};
 use super::tree;
 
 /// How often children are looked for that have ended.
@@ -39,7 +39,7 @@ const CLOSING: &str = r#"for at in /proc/self/fd/*; do at=${at##*/}; [ "$at" -gt
 
 /// Runs the stage to the end of the command.
 pub(super) fn run() -> io::Result<()> {
-    let lifeline = Lifeline::of_input()?;
+    let lifeline = StageLifeline::of_input()?;
     let (policy, _, descriptors) = lifeline.policy()?;
     let world = SharedWorld::from_descriptors(descriptors, &policy);
     nix::unistd::setsid()?;
@@ -65,13 +65,13 @@ pub(super) fn run() -> io::Result<()> {
         let (word, has_ended) = lifeline.wait(&end, REAPS)?;
         status = tree::reap(pid).or(status);
         match word {
-            Word::None if has_ended => break,
-            Word::None => {}
-            Word::Stop => {
+            StageWord::None if has_ended => break,
+            StageWord::None => {}
+            StageWord::Stop => {
                 tree::end_gently(scope);
                 status = tree::reap(pid).or(status);
             }
-            Word::End => {
+            StageWord::End => {
                 tree::end_all(scope);
                 return Ok(());
             }
@@ -86,7 +86,7 @@ pub(super) fn run() -> io::Result<()> {
         Some(WaitStatus::Signaled(_, signal, _)) => (None, Some(signal as i32)),
         _ => (None, None),
     };
-    report(&Report::Ended {
+    report(&LaunchReport::Ended {
         code,
         signal,
         left,
@@ -106,7 +106,7 @@ fn on_end_of_warden(backend: Backend) -> Signal {
 }
 
 /// The command with its whole environment, and none of the descriptors of this process but its output.
-fn command(policy: &Policy) -> io::Result<Command> {
+fn command(policy: &LaunchPolicy) -> io::Result<Command> {
     let mut words = policy.program.iter();
     let program = words
         .next()
@@ -164,7 +164,7 @@ fn inherited() -> io::Result<BTreeSet<u32>> {
 
 /// The folder that the shell was in at its end, as it noted. The command can write the note as well: it counts only if it
 /// is the real path of a folder.
-fn noted_folder(policy: &Policy) -> Option<PathBuf> {
+fn noted_folder(policy: &LaunchPolicy) -> Option<PathBuf> {
     let noted = policy.temp.as_ref()?.join(FOLDER_NOTE);
     // What the command has put there need be no file.
     let file = OpenOptions::new()

@@ -13,14 +13,14 @@ use harness_actors::tool::{Contained, Denial, Launch, LaunchOrder, Launcher};
 use harness_protocol::{Access, Backend};
 
 use super::SUBCOMMAND;
-use super::contain::{self, Found};
+use super::contain::{self, SandboxSupport};
 use super::denial::denial;
 use super::near_commands::NearCommands;
 use super::owners;
-use super::policy::{Containment, Limits, Policy};
+use super::policy::{Containment, LaunchPolicy, Limits};
 use super::stage::encode;
 use super::worlds::{self, EnteredWorld, WorldStore};
-use crate::config::Sandbox;
+use crate::config::SandboxSetting;
 
 /// This program at its start, also when another version took its place since.
 const PROGRAM: &str = "/proc/self/exe";
@@ -35,11 +35,11 @@ const MAX_MEMORY: u64 = 4 * 1024 * 1024 * 1024;
 /// Starts commands as this program under its hidden subcommand. Clones share what was found.
 #[derive(Debug, Clone)]
 pub(crate) struct OwnLauncher {
-    sandbox: Sandbox,
+    sandbox: SandboxSetting,
     /// More folders that commands may write.
     more: Arc<[PathBuf]>,
     limits: Limits,
-    found: Arc<OnceLock<Found>>,
+    found: Arc<OnceLock<SandboxSupport>>,
     /// The worlds that the commands of each conversation share.
     worlds: Arc<WorldStore>,
     near: NearCommands,
@@ -47,7 +47,7 @@ pub(crate) struct OwnLauncher {
 
 impl OwnLauncher {
     /// A launcher that finds what contains commands on this machine when it is asked first.
-    pub(crate) fn new(sandbox: Sandbox, more: &[PathBuf]) -> Self {
+    pub(crate) fn new(sandbox: SandboxSetting, more: &[PathBuf]) -> Self {
         Self {
             sandbox,
             more: more.into(),
@@ -62,19 +62,19 @@ impl OwnLauncher {
     }
 
     /// A launcher for one look at this machine, by what was found to contain commands.
-    pub(super) fn with_found(found: Found) -> Self {
+    pub(super) fn with_found(found: SandboxSupport) -> Self {
         Self {
             found: Arc::new(OnceLock::from(found)),
-            ..Self::new(Sandbox::Auto, &[])
+            ..Self::new(SandboxSetting::Auto, &[])
         }
     }
 
     /// The means that contain commands on this machine. Blocks the first time, for a few
     /// milliseconds.
-    pub(crate) fn found(&self) -> &Found {
+    pub(crate) fn found(&self) -> &SandboxSupport {
         self.found.get_or_init(|| match self.sandbox {
-            Sandbox::Off => Found::default(),
-            Sandbox::Auto | Sandbox::Required => {
+            SandboxSetting::Off => SandboxSupport::default(),
+            SandboxSetting::Auto | SandboxSetting::Required => {
                 let found = probe();
                 log::info!("commands are contained by: {}", found.backend.name());
                 found
@@ -92,7 +92,7 @@ impl OwnLauncher {
         &self.near
     }
 
-    pub(super) fn policy(&self, order: &LaunchOrder) -> Policy {
+    pub(super) fn policy(&self, order: &LaunchOrder) -> LaunchPolicy {
         let LaunchOrder {
             program,
             environment,
@@ -133,7 +133,7 @@ impl OwnLauncher {
             .chain(&others)
             .filter_map(|path| fs::canonicalize(path).ok())
             .filter(|path| path.is_file() || path.is_dir());
-        Policy {
+        LaunchPolicy {
             program,
             environment,
             folder,
@@ -192,7 +192,7 @@ impl Launcher for OwnLauncher {
     ) -> Result<Contained, String> {
         let found = self.found();
         let backend = found.backend;
-        if self.sandbox == Sandbox::Required && backend == Backend::None {
+        if self.sandbox == SandboxSetting::Required && backend == Backend::None {
             return Err(REFUSED.to_owned());
         }
         let home = home();
@@ -264,7 +264,7 @@ impl Launcher for OwnLauncher {
 }
 
 /// Tries what contains commands on this machine, in processes of their own. Blocks.
-pub(crate) fn probe() -> Found {
+pub(crate) fn probe() -> SandboxSupport {
     contain::probe::probe(Path::new(PROGRAM))
 }
 

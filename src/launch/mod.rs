@@ -28,9 +28,9 @@ mod worlds;
 use std::ffi::OsString;
 use std::io;
 
-use harness_actors::tool::Report;
+use harness_actors::tool::LaunchReport;
 
-pub(crate) use contain::Found;
+pub(crate) use contain::SandboxSupport;
 pub(crate) use folder_trial::can_write;
 pub(crate) use launcher::{OwnLauncher, probe};
 pub(crate) use left_folders::remove_left_folders;
@@ -60,7 +60,7 @@ pub(crate) fn stage(mut words: impl Iterator<Item = OsString>) -> Option<i32> {
     Some(match done {
         Ok(()) => 0,
         Err(error) => {
-            stage::report(&Report::Failed(error.to_string()));
+            stage::report(&LaunchReport::Failed(error.to_string()));
             1
         }
     })

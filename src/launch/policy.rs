@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 /// How one command is started. It crosses two pipes as JSON, behind its length.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Policy {
+pub(crate) struct LaunchPolicy {
     /// The program, by its absolute path, and its arguments.
     pub(crate) program: Vec<String>,
     /// The whole environment of the program.

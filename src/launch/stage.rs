@@ -6,18 +6,18 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::time::Duration;
 
-use harness_actors::tool::Report;
+use harness_actors::tool::LaunchReport;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::unistd::Pid;
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
 
 use super::contain::world;
-use super::policy::Policy;
+use super::policy::LaunchPolicy;
 
 /// An order from the process that started a stage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Word {
+pub(super) enum StageWord {
     /// Nothing yet.
     None,
     /// End what runs, gently.
@@ -28,15 +28,15 @@ pub(super) enum Word {
 
 /// The standard input of a stage: the policy first, then what is to be done, and its end when the other
 /// side dies.
-pub(super) struct Lifeline(OwnedFd);
+pub(super) struct StageLifeline(OwnedFd);
 
-impl Lifeline {
+impl StageLifeline {
     pub(super) fn of_input() -> io::Result<Self> {
         Ok(Self(io::stdin().as_fd().try_clone_to_owned()?))
     }
 
     /// Reads the policy, as [`encode`] sends it, and not a byte more; also the descriptors that came along.
-    pub(super) fn policy(&self) -> io::Result<(Policy, Vec<u8>, Vec<OwnedFd>)> {
+    pub(super) fn policy(&self) -> io::Result<(LaunchPolicy, Vec<u8>, Vec<OwnedFd>)> {
         let mut file = File::from(self.0.try_clone()?);
         let mut line = Vec::new();
         let mut byte = [0];
@@ -57,7 +57,7 @@ impl Lifeline {
     }
 
     /// Waits for a word, for the end of a process, or for that long. Tells also whether the process ended.
-    pub(super) fn wait(&self, ended: &OwnedFd, most: Duration) -> io::Result<(Word, bool)> {
+    pub(super) fn wait(&self, ended: &OwnedFd, most: Duration) -> io::Result<(StageWord, bool)> {
         let mut fds = [
             PollFd::new(self.0.as_fd(), PollFlags::POLLIN),
             PollFd::new(ended.as_fd(), PollFlags::POLLIN),
@@ -65,18 +65,22 @@ impl Lifeline {
         let most = PollTimeout::try_from(most).unwrap_or(PollTimeout::MAX);
         match poll(&mut fds, most) {
             Ok(_) => {}
-            Err(Errno::EINTR) => return Ok((Word::None, false)),
+            Err(Errno::EINTR) => return Ok((StageWord::None, false)),
             Err(error) => return Err(error.into()),
         }
         let [input, end] = fds.map(|fd| fd.any().unwrap_or_default());
-        let word = if input { self.word()? } else { Word::None };
+        let word = if input { self.word()? } else { StageWord::None };
         Ok((word, end))
     }
 
-    fn word(&self) -> io::Result<Word> {
+    fn word(&self) -> io::Result<StageWord> {
         let mut bytes = [0; 64];
         let count = File::from(self.0.try_clone()?).read(&mut bytes)?;
-        Ok(if count == 0 { Word::End } else { Word::Stop })
+        Ok(if count == 0 {
+            StageWord::End
+        } else {
+            StageWord::Stop
+        })
     }
 }
 
@@ -108,7 +112,7 @@ pub(super) fn encode(policy: &[u8]) -> Vec<u8> {
 }
 
 /// Reports to the service. It may be gone.
-pub(super) fn report(report: &Report) {
+pub(super) fn report(report: &LaunchReport) {
     if let Ok(mut line) = serde_json::to_vec(report) {
         line.push(b'\n');
         drop(io::stderr().write_all(&line));

@@ -3,10 +3,10 @@
 use std::io::{self, Read as _, Write as _};
 use std::process::{Command, Stdio};
 
-use harness_actors::tool::Report;
+use harness_actors::tool::LaunchReport;
 
 use super::SUBCOMMAND;
-use super::policy::Policy;
+use super::policy::LaunchPolicy;
 use super::stage::encode;
 
 /// The exit code of a command that could not be started.
@@ -34,7 +34,7 @@ fn start() -> io::Result<i32> {
 ///
 /// # Errors
 /// If it was not started.
-pub(super) fn run_policy(policy: &Policy, output: Stdio) -> io::Result<i32> {
+pub(super) fn run_policy(policy: &LaunchPolicy, output: Stdio) -> io::Result<i32> {
     let mut warden = Command::new("/proc/self/exe")
         .args([SUBCOMMAND, "warden"])
         .stdin(Stdio::piped())
@@ -52,9 +52,9 @@ pub(super) fn run_policy(policy: &Policy, output: Stdio) -> io::Result<i32> {
     let mut code = LOST;
     for line in lines.lines() {
         match serde_json::from_str(line)? {
-            Report::Failed(reason) => return Err(io::Error::other(reason)),
-            Report::Over(_) => return Ok(TOOK_TOO_MUCH),
-            Report::Ended {
+            LaunchReport::Failed(reason) => return Err(io::Error::other(reason)),
+            LaunchReport::Over(_) => return Ok(TOOK_TOO_MUCH),
+            LaunchReport::Ended {
                 code: ended,
                 signal,
                 ..

@@ -13,8 +13,10 @@ use harness_protocol::Backend;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use rustix::process::{Signal, pidfd_send_signal};
 
-use super::policy::{Limits, Policy};
-use crate::os::procfs::{MACHINE, Taken, descendants_until, listed, memory_counted_once, taken};
+use super::policy::{LaunchPolicy, Limits};
+use crate::os::procfs::{
+    MACHINE, TakenResources, descendants_until, listed, memory_counted_once, taken,
+};
 
 /// The processes that are this program's, and not the command's.
 pub(super) const OWN: u64 = 1;
@@ -37,11 +39,11 @@ pub(super) struct UsageMeter<'a> {
     shared: SharedMemory,
     /// The number of processes in the last look, and what they took.
     processes: u64,
-    last: Taken,
+    last: TakenResources,
 }
 
 impl<'a> UsageMeter<'a> {
-    pub(super) fn new(init: u32, end: &'a OwnedFd, policy: &Policy) -> Self {
+    pub(super) fn new(init: u32, end: &'a OwnedFd, policy: &LaunchPolicy) -> Self {
         Self {
             limits: policy.limits,
             init,
@@ -50,12 +52,12 @@ impl<'a> UsageMeter<'a> {
             view: None,
             shared: SharedMemory::default(),
             processes: 0,
-            last: Taken::default(),
+            last: TakenResources::default(),
         }
     }
 
     /// Returns the processes and the memory that the command takes now, the init included.
-    pub(super) fn look(&mut self) -> Taken {
+    pub(super) fn look(&mut self) -> TakenResources {
         if self.view.is_none() && self.is_apart {
             // The number of an init that has ended may be another process's.
             self.view = NamespaceView::open(self.init).filter(|_| !has_ended(self.end));
@@ -73,7 +75,7 @@ impl<'a> UsageMeter<'a> {
         self.processes = processes;
         self.last = if processes > most || has_leapt {
             // So many are not looked at one by one: they become more meanwhile.
-            Taken {
+            TakenResources {
                 tasks: processes,
                 ..self.last
             }
@@ -81,7 +83,7 @@ impl<'a> UsageMeter<'a> {
             let now = taken(&view, &pids);
             let count = || memory_counted_once(&view, &pids);
             let limit = self.limits.memory / 1024;
-            Taken {
+            TakenResources {
                 memory: self.shared.correct(now.memory, limit, count),
                 ..now
             }

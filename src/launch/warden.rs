@@ -7,16 +7,16 @@ use std::os::unix::net::UnixStream;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use harness_actors::tool::{Report, send_order};
+use harness_actors::tool::{LaunchReport, send_order};
 use nix::sys::prctl;
 use nix::sys::signal::Signal;
 
 use super::contain::SharedWorld;
-use super::policy::{Limits, Policy};
-use super::stage::{Lifeline, Word, encode, end_of, report};
+use super::policy::{LaunchPolicy, Limits};
+use super::stage::{StageLifeline, StageWord, encode, end_of, report};
 use super::usage::{OWN, UsageMeter};
 use super::{SUBCOMMAND, tree};
-use crate::os::procfs::Taken;
+use crate::os::procfs::TakenResources;
 
 /// How long is waited at first between two looks at what a command takes, and when that grows.
 const LOOKS_SOON: Duration = Duration::from_millis(20);
@@ -25,7 +25,7 @@ const LOOKS_LATE: Duration = Duration::from_millis(320);
 
 /// Runs the stage to the end of the command.
 pub(super) fn run() -> io::Result<()> {
-    let lifeline = Lifeline::of_input()?;
+    let lifeline = StageLifeline::of_input()?;
     let (policy, line, descriptors) = lifeline.policy()?;
     let world = SharedWorld::from_descriptors(descriptors, &policy);
     // What its parent leaves behind becomes this process's child.
@@ -59,29 +59,29 @@ pub(super) fn run() -> io::Result<()> {
 }
 
 fn watch(
-    lifeline: &Lifeline,
+    lifeline: &StageLifeline,
     init: u32,
     mut input: Option<UnixStream>,
-    policy: &Policy,
+    policy: &LaunchPolicy,
 ) -> io::Result<()> {
     let (pid, end) = end_of(init)?;
     let scope = tree::SignalScope::of_warden(policy.containment.backend);
     let mut meter = UsageMeter::new(init, &end, policy);
     let mut pause = LOOKS_SOON;
-    let mut last = Taken::default();
+    let mut last = TakenResources::default();
     loop {
         let (word, has_ended) = lifeline.wait(&end, pause)?;
         if has_ended {
             break;
         }
         match word {
-            Word::None => {}
-            Word::Stop => {
+            StageWord::None => {}
+            StageWord::Stop => {
                 if let Some(input) = &mut input {
                     drop(input.write_all(b"stop\n"));
                 }
             }
-            Word::End => {
+            StageWord::End => {
                 // The init ends everything as well, should this one be slow.
                 drop(input.take());
                 meter.end_listed();
@@ -92,7 +92,7 @@ fn watch(
         tree::reap(nix::unistd::Pid::from_raw(0));
         let now = meter.look();
         if let Some(what) = over(now, policy.limits) {
-            report(&Report::Over(what));
+            report(&LaunchReport::Over(what));
             meter.end_listed();
             tree::end_all(scope);
             return Ok(());
@@ -112,7 +112,7 @@ fn watch(
 }
 
 /// The resource of which a command takes too much.
-fn over(now: Taken, limits: Limits) -> Option<String> {
+fn over(now: TakenResources, limits: Limits) -> Option<String> {
     let tasks = now.tasks.saturating_sub(OWN);
     let memory = now.memory.saturating_mul(1024);
     if tasks > limits.processes {
@@ -142,7 +142,7 @@ mod tests {
             processes: 10,
             memory: 64 * 1024 * 1024,
         };
-        let of = |tasks, memory| over(Taken { tasks, memory }, limits);
+        let of = |tasks, memory| over(TakenResources { tasks, memory }, limits);
         assert_eq!(of(11, 0), None);
         let what = of(12, 0).unwrap();
         assert_eq!(what, "11 processes and threads, of at most 10");

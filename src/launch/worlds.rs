@@ -11,7 +11,7 @@ use std::process::{Command, Output, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use harness_actors::ConversationId;
-use harness_actors::tool::Report;
+use harness_actors::tool::LaunchReport;
 use nix::sys::statvfs::fstatvfs;
 
 use super::SUBCOMMAND;
@@ -156,8 +156,10 @@ pub(super) fn make(program: &str, home: Option<&Path>) -> io::Result<Vec<OwnedFd
 fn reason(output: &Output) -> String {
     let mut lines = output.stderr.split(|byte| *byte == b'\n');
     match lines.find_map(|line| serde_json::from_slice(line).ok()) {
-        Some(Report::Failed(reason)) => reason,
-        Some(Report::Over(_) | Report::Ended { .. }) | None => output.status.to_string(),
+        Some(LaunchReport::Failed(reason)) => reason,
+        Some(LaunchReport::Over(_) | LaunchReport::Ended { .. }) | None => {
+            output.status.to_string()
+        }
     }
 }
 

@@ -16,18 +16,18 @@ const MAX_BYTES: usize = 4 * 1024 * 1024;
 /// Lines that wait for the thread that writes them.
 #[derive(Debug, Clone)]
 pub(crate) struct LogQueue {
-    shared: Arc<Shared>,
+    shared: Arc<LogShared>,
 }
 
 #[derive(Debug, Default)]
-struct Shared {
-    waiting: Mutex<Waiting>,
+struct LogShared {
+    waiting: Mutex<WaitingLines>,
     changed: Condvar,
 }
 
 #[derive(Debug, Default)]
-struct Waiting {
-    entries: VecDeque<Entry>,
+struct WaitingLines {
+    entries: VecDeque<LogEntry>,
     /// How many bytes the lines have.
     bytes: usize,
     /// How many entries there were,
@@ -37,7 +37,7 @@ struct Waiting {
 }
 
 #[derive(Debug)]
-enum Entry {
+enum LogEntry {
     Line(Vec<u8>),
     /// So many lines had no room here.
     Lost(u64),
@@ -75,8 +75,8 @@ impl LogQueue {
     }
 }
 
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, Waiting> {
+impl LogShared {
+    fn lock(&self) -> MutexGuard<'_, WaitingLines> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -88,9 +88,9 @@ impl Shared {
                 .wait_while(waiting, |waiting| waiting.entries.is_empty());
             let next = next.unwrap_or_else(PoisonError::into_inner).take();
             match next {
-                Some(Entry::Line(line)) => write(&line),
-                Some(Entry::Lost(1)) => write(b"(1 line was lost here)\n"),
-                Some(Entry::Lost(lost)) => {
+                Some(LogEntry::Line(line)) => write(&line),
+                Some(LogEntry::Lost(1)) => write(b"(1 line was lost here)\n"),
+                Some(LogEntry::Lost(lost)) => {
                     write(format!("({lost} lines were lost here)\n").as_bytes());
                 }
                 None => {}
@@ -101,23 +101,23 @@ impl Shared {
     }
 }
 
-impl Waiting {
+impl WaitingLines {
     fn add(&mut self, line: &[u8]) {
         if self.bytes == 0 || self.bytes.saturating_add(line.len()) <= MAX_BYTES {
             self.bytes += line.len();
             self.added += 1;
-            self.entries.push_back(Entry::Line(line.to_vec()));
-        } else if let Some(Entry::Lost(lost)) = self.entries.back_mut() {
+            self.entries.push_back(LogEntry::Line(line.to_vec()));
+        } else if let Some(LogEntry::Lost(lost)) = self.entries.back_mut() {
             *lost += 1;
         } else {
             self.added += 1;
-            self.entries.push_back(Entry::Lost(1));
+            self.entries.push_back(LogEntry::Lost(1));
         }
     }
 
-    fn take(&mut self) -> Option<Entry> {
+    fn take(&mut self) -> Option<LogEntry> {
         let entry = self.entries.pop_front()?;
-        if let Entry::Line(line) = &entry {
+        if let LogEntry::Line(line) = &entry {
             self.bytes -= line.len();
         }
         Some(entry)

@@ -58,7 +58,7 @@ pub(crate) fn start(filter: &str, is_detached: bool, redaction: Redaction) -> io
 /// # Errors
 /// If the file cannot be written, or another user could lead it elsewhere.
 pub(crate) fn keep(home: &Path, is_detached: bool) -> Result<PathBuf, StateError> {
-    let mut log = Kept::open(home, is_detached, MAX_BYTES)?;
+    let mut log = LogFile::open(home, is_detached, MAX_BYTES)?;
     let path = log.path.clone();
     // In the background both are one file, and its lines stay in order.
     flush();
@@ -135,7 +135,7 @@ impl Write for Both {
 }
 
 /// The file, and what to do when it is too large.
-struct Kept {
+struct LogFile {
     home: PathBuf,
     path: PathBuf,
     file: File,
@@ -143,7 +143,7 @@ struct Kept {
     max_bytes: u64,
 }
 
-impl Kept {
+impl LogFile {
     fn open(home: &Path, is_detached: bool, max_bytes: u64) -> Result<Self, StateError> {
         let (file, path) = log_file::open(home, LOG_FILE)?;
         Ok(Self {
@@ -193,7 +193,7 @@ mod tests {
     #[test]
     fn a_log_that_grows_too_large_is_put_aside_while_it_is_written() {
         let home = tempfile::tempdir().unwrap();
-        let mut log = Kept::open(home.path(), false, 10).unwrap();
+        let mut log = LogFile::open(home.path(), false, 10).unwrap();
         for line in [
             "one\n",
             "two\n",

@@ -22,7 +22,7 @@ const MAX_NAME: usize = 80;
 
 /// The resources that processes take together.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Taken {
+pub(crate) struct TakenResources {
     /// How many processes and threads there are.
     pub(crate) tasks: u64,
     /// The memory that they hold and that no file on a disk has, in KiB. What processes share counts once for each.
@@ -30,18 +30,18 @@ pub(crate) struct Taken {
 }
 
 /// The resources that processes take, by a view of them such as `/proc`; those that are gone take nothing.
-pub(crate) fn taken(view: &Path, pids: &HashSet<u32>) -> Taken {
-    pids.iter().fold(Taken::default(), |sum, pid| {
+pub(crate) fn taken(view: &Path, pids: &HashSet<u32>) -> TakenResources {
+    pids.iter().fold(TakenResources::default(), |sum, pid| {
         let status = text_of(&view.join(pid.to_string()).join("status"));
-        Taken {
+        TakenResources {
             tasks: sum.tasks + number_in(&status, "Threads:").unwrap_or_default(),
             memory: sum.memory + held_in(&status),
         }
     })
 }
 
-/// The memory that processes hold together, in KiB, as in [`Taken`], but with what they share counted once. It takes the
-/// longer the more there is.
+/// The memory that processes hold together, in KiB, as in [`TakenResources`], but with what they share counted once.
+/// It takes the longer the more there is.
 pub(crate) fn memory_counted_once(view: &Path, pids: &HashSet<u32>) -> u64 {
     let memory = pids.iter().map(|pid| {
         let process = view.join(pid.to_string());

@@ -68,7 +68,7 @@ impl Transport for DemoTransport {
             let malformed = |error: serde_json::Error| ModelError::Malformed {
                 reason: error.to_string(),
             };
-            let page: Page = serde_json::from_slice(&page).map_err(malformed)?;
+            let page: DemoModels = serde_json::from_slice(&page).map_err(malformed)?;
             let models = page.data.into_iter().map(serde_json::from_value);
             models.collect::<Result<_, _>>().map_err(malformed)
         };
@@ -78,7 +78,7 @@ impl Transport for DemoTransport {
 
 /// The list of models.
 #[derive(Deserialize)]
-struct Page {
+struct DemoModels {
     data: Vec<Value>,
 }
 

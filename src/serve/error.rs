@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use derive_more::{Display, Error, From};
 use harness_actors::ConfigError as HarnessError;
 
-use crate::config::ConfigError;
+use crate::config::SettingError;
 use crate::serve::folder_rules::RulesFileError;
 use crate::state_dir::StateError;
 
@@ -13,7 +13,7 @@ use crate::state_dir::StateError;
 #[derive(Debug, Display, Error, From)]
 pub(crate) enum ServiceError {
     /// A setting cannot be used.
-    Config(ConfigError),
+    Config(SettingError),
     /// The state folder cannot be used.
     State(StateError),
     /// The conversations cannot be set up.

@@ -22,8 +22,8 @@ use harness_protocol::{Discovery, PROTOCOL, ServiceInfo, Upstream, UpstreamKind}
 use nix::unistd::Uid;
 
 use crate::cli::Serve;
-use crate::config::{Config, Secret};
-use crate::http::{self, About, Access, AllowedHosts, Door, Token};
+use crate::config::{LoadedConfig, Secret};
+use crate::http::{self, AccessRules, AllowedHosts, ConnectionDoor, ServiceAbout, ServiceToken};
 use crate::logging::service_log;
 use crate::os::fd_limits;
 use crate::os::fsize_limit;
@@ -31,7 +31,7 @@ use crate::os::user_ns;
 use crate::proof::ProofKey;
 use crate::serve::error::ServiceError;
 use crate::serve::shutdown::StopSignals;
-use crate::serve::wiring::Model;
+use crate::serve::wiring::ModelPlace;
 use crate::state_dir::{StateError, StateFolder};
 use crate::visible;
 
@@ -44,22 +44,22 @@ const STOP_TIMEOUT: Duration = Duration::from_millis(4000);
 /// Anything that keeps the service from starting.
 pub(crate) async fn run(
     serve: &Serve,
-    config: &Config,
+    config: &LoadedConfig,
     redaction: &Redaction,
     signals: &StopSignals,
 ) -> Result<(), ServiceError> {
     fsize_limit::survive()?;
     let files = fd_limits::raise_limit(config.max_subscribers);
-    let door = Door::new(fd_limits::max_connections(config.max_subscribers, files));
+    let door = ConnectionDoor::new(fd_limits::max_connections(config.max_subscribers, files));
     let model = if serve.demo {
-        Model::Demo
+        ModelPlace::Demo
     } else {
         let demo = if serve.detached {
             "harness --demo"
         } else {
             "harness serve --demo"
         };
-        Model::Api(config.require_credential(demo)?)
+        ModelPlace::Api(config.require_credential(demo)?)
     };
     let state = StateFolder::open(&config.home)?;
     let lock = state.lock()?;
@@ -86,14 +86,14 @@ pub(crate) async fn run(
         version: Some(about.info.version.clone()),
     };
     let actors = wiring::start(config, &state, model, redaction, about)?;
-    let access = Access {
+    let access = AccessRules {
         hosts: AllowedHosts::new(address.port(), config.allowed_hosts.clone()),
         token: match &config.token {
-            Some(token) => Token::fixed(token.clone()),
+            Some(token) => ServiceToken::fixed(token.clone()),
             None => {
                 let redaction = redaction.clone();
                 let learn = move |token: &Secret| redaction.add_all([token.clone()]);
-                Token::in_file(state.clone(), token, learn)
+                ServiceToken::in_file(state.clone(), token, learn)
             }
         },
         require_token: config.require_token || !user_ns::all_can_be_told(),
@@ -138,10 +138,10 @@ pub(crate) async fn run(
 /// The service's description of itself.
 fn about(
     serve: &Serve,
-    config: &Config,
+    config: &LoadedConfig,
     address: SocketAddr,
     log: Option<PathBuf>,
-) -> Result<About, StateError> {
+) -> Result<ServiceAbout, StateError> {
     let proof = ProofKey::random()?;
     let upstream = if serve.demo {
         Upstream {
@@ -179,12 +179,12 @@ fn about(
         settings: config.values(|secret| proof.fingerprint(secret)),
         start: Some(config.start.clone()),
     };
-    Ok(About { info, proof })
+    Ok(ServiceAbout { info, proof })
 }
 
 /// Takes the address. A service in the background is found by the file that names it, so that any
 /// port will do unless the user chose one.
-fn listen(serve: &Serve, config: &Config) -> Result<TcpListener, ServiceError> {
+fn listen(serve: &Serve, config: &LoadedConfig) -> Result<TcpListener, ServiceError> {
     let address = SocketAddr::new(config.bind, config.port);
     let any_will_do = serve.detached && !config.is_port_chosen();
     let listener = match http::bind(address) {
@@ -199,7 +199,7 @@ fn listen(serve: &Serve, config: &Config) -> Result<TcpListener, ServiceError> {
 
 /// Prints where the service listens, and what it works in; scripts read the address from the first
 /// line. The reader may have left, which does not matter.
-fn announce(address: SocketAddr, demo: bool, config: &Config) {
+fn announce(address: SocketAddr, demo: bool, config: &LoadedConfig) {
     let (folder, home) = (config.workspace.display(), config.home.display());
     let version = env!("CARGO_PKG_VERSION");
     let pid = std::process::id();

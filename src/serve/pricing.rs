@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use harness_actors::budget::{PriceList, TokenPrices};
 use harness_actors::journal::ModelTotals;
-use harness_protocol::Usage;
+use harness_protocol::TokenUsage;
 use serde::Deserialize;
 
 /// How many tokens a price is for.
@@ -79,7 +79,7 @@ impl Prices {
 
     /// The price of a model's tokens, in US dollars, if that is known. No tokens cost nothing.
     pub(crate) fn cost(&self, model: &str, counts: &ModelTotals, kept: KeptFor) -> Option<f64> {
-        let none = Usage::default();
+        let none = TokenUsage::default();
         if counts.usage == none && counts.long == none {
             return Some(0.0);
         }
@@ -166,7 +166,7 @@ fn micro_usd(dollars: f64) -> u64 {
 }
 
 impl Rates {
-    fn cost(&self, usage: &Usage, kept: KeptFor) -> f64 {
+    fn cost(&self, usage: &TokenUsage, kept: KeptFor) -> f64 {
         let write = match kept {
             KeptFor::FiveMinutes => self.write_5m,
             KeptFor::OneHour => self.write_1h,
@@ -197,7 +197,7 @@ mod tests {
     use super::*;
 
     fn counts(usage: [u64; 4], long: [u64; 4]) -> ModelTotals {
-        let usage_of = |[input, output, written, read]: [u64; 4]| Usage {
+        let usage_of = |[input, output, written, read]: [u64; 4]| TokenUsage {
             input_tokens: input,
             output_tokens: output,
             cache_creation_input_tokens: written,
@@ -339,7 +339,7 @@ mod tests {
                     let mut usage = [0, 777, 0, 0];
                     usage[[0, 2, 3][place]] = input;
                     let [input_tokens, output_tokens, written, read] = usage;
-                    let counted = ModelTotals::of_reply(&Usage {
+                    let counted = ModelTotals::of_reply(&TokenUsage {
                         input_tokens,
                         output_tokens,
                         cache_creation_input_tokens: written,

@@ -33,7 +33,7 @@ impl StopSignals {
             .build()?;
         let signals = {
             let _here = runtime.enter();
-            Signals::new()?
+            ShutdownSignals::new()?
         };
         let arrived = Arc::new(Notify::new());
         let told = Arc::clone(&arrived);
@@ -52,7 +52,7 @@ impl StopSignals {
 }
 
 /// Returns when the program was asked to stop and has not done so in time.
-async fn end_in_time(mut signals: Signals, arrived: &Notify) {
+async fn end_in_time(mut signals: ShutdownSignals, arrived: &Notify) {
     signals.next().await;
     arrived.notify_one();
     tokio::select! {
@@ -65,12 +65,12 @@ async fn end_in_time(mut signals: Signals, arrived: &Notify) {
     tokio::time::sleep(SECOND_LIMIT).await;
 }
 
-struct Signals {
+struct ShutdownSignals {
     terminate: Signal,
     interrupt: Signal,
 }
 
-impl Signals {
+impl ShutdownSignals {
     fn new() -> io::Result<Self> {
         Ok(Self {
             terminate: signal(SignalKind::terminate())?,

@@ -21,19 +21,19 @@ use harness_actors::tool::{
 };
 use harness_actors::workflow::hooks::Hooks;
 use harness_actors::workflow::keeper::{
-    Directory, Room, WorkflowFiles, WorkflowParts, WorkflowsActor,
+    Directory, WorkSlots, WorkflowFiles, WorkflowParts, WorkflowsActor,
 };
-use harness_actors::workflow::machine::Patience;
+use harness_actors::workflow::machine::ProviderPatience;
 use harness_actors::{
     AttachmentStore, Clock, Config as HarnessConfig, Redaction, parts, standard_tools, start_thread,
 };
 use harness_protocol::Access;
 use tokio::sync::Semaphore;
 
-use crate::config::Config;
+use crate::config::LoadedConfig;
 use crate::file_search::FileSearch;
 use crate::guidance::GuidanceSources;
-use crate::http::{About, CommandsAreNear, ContainedBy, Shared};
+use crate::http::{CommandsAreNear, ContainedBy, HttpShared, ServiceAbout};
 #[cfg(target_os = "linux")]
 use crate::launch::{OwnLauncher, remove_left_folders};
 use crate::os::fd_limits::max_open_conversations;
@@ -44,7 +44,7 @@ use crate::serve::pricing::{BudgetPrices, KeptFor, Prices};
 use crate::state_dir::{StateFolder, TOKEN_FILE};
 
 /// Where the model is.
-pub(crate) enum Model {
+pub(crate) enum ModelPlace {
     /// At the API that the configuration names.
     Api(Credential),
     /// In this process.
@@ -53,29 +53,29 @@ pub(crate) enum Model {
 
 /// The actors of a running service.
 pub(crate) struct Actors {
-    pub(crate) shared: Shared,
+    pub(crate) shared: HttpShared,
 }
 
 /// How long workflows wait for a provider that does not answer.
-fn patience(config: &Config) -> Patience {
+fn patience(config: &LoadedConfig) -> ProviderPatience {
     let longest = config.workflow_patience.unwrap_or_default();
-    Patience::of_ms(u64::try_from(longest.as_millis()).unwrap_or(u64::MAX))
+    ProviderPatience::of_ms(u64::try_from(longest.as_millis()).unwrap_or(u64::MAX))
 }
 
 /// Starts the actors. Broadcasters have a thread of their own, so that fanning out to many
 /// clients never delays the reading of a reply. What `redaction` takes out, tools and the API show
 /// to nobody.
 pub(crate) fn start(
-    config: &Config,
+    config: &LoadedConfig,
     state: &StateFolder,
-    model: Model,
+    model: ModelPlace,
     redaction: &Redaction,
-    about: About,
+    about: ServiceAbout,
 ) -> Result<Actors, ServiceError> {
     let keys = keys(config);
     // Also those that no conversation has used yet. A word or a path is a mistake, and no key.
     redaction.add_all(keys.present().filter(|key| !key.is_plain()));
-    let way = Way::to(model, keys);
+    let way = ModelWay::to(model, keys);
     let settings = settings(config, way.credential);
     let clock = Clock::system();
     let jobs = Jobs::new(clock);
@@ -139,11 +139,11 @@ pub(crate) fn start(
         broadcasting,
         patience: patience(config),
         auto_resume: config.workflow_auto_resume,
-        room: Room::new(config.max_workflows),
+        room: WorkSlots::new(config.max_workflows),
         prices: prices(config),
         hooks: Hooks::default(),
     });
-    let shared = Shared {
+    let shared = HttpShared {
         directory,
         workflows: workflows.start(),
         subscribers: Arc::new(Semaphore::new(config.max_subscribers)),
@@ -185,7 +185,7 @@ struct Commands {
 
 impl Commands {
     #[cfg(target_os = "linux")]
-    fn from_config(config: &Config, jobs: &Jobs) -> Self {
+    fn from_config(config: &LoadedConfig, jobs: &Jobs) -> Self {
         let launcher = OwnLauncher::new(config.sandbox, &config.sandbox_write);
         let finding = launcher.clone();
         // The first command need not wait for it, nor the start of the service.
@@ -215,7 +215,7 @@ impl Commands {
 
     /// Nothing contains commands here, and nothing would end what they leave.
     #[cfg(not(target_os = "linux"))]
-    fn from_config(_: &Config, _: &Jobs) -> Self {
+    fn from_config(_: &LoadedConfig, _: &Jobs) -> Self {
         Self {
             launcher: Launching::default(),
             tools: Vec::new(),
@@ -252,7 +252,7 @@ pub(crate) fn worktrees() -> PathBuf {
 }
 
 /// How long the API keeps what is written to its cache.
-fn kept_for(config: &Config) -> KeptFor {
+fn kept_for(config: &LoadedConfig) -> KeptFor {
     match config.prompt_cache {
         Caching::OneHour => KeptFor::OneHour,
         Caching::Off | Caching::FiveMinutes => KeptFor::FiveMinutes,
@@ -260,7 +260,7 @@ fn kept_for(config: &Config) -> KeptFor {
 }
 
 /// The prices that the budgets of workflows are held with.
-fn prices(config: &Config) -> Arc<dyn PriceList> {
+fn prices(config: &LoadedConfig) -> Arc<dyn PriceList> {
     Arc::new(BudgetPrices {
         prices: Prices::built_in(),
         kept: kept_for(config),
@@ -269,13 +269,13 @@ fn prices(config: &Config) -> Arc<dyn PriceList> {
 
 /// The places that no tool may open, whatever name leads there: the state folder, and also by itself the
 /// token in it, which may have a second name elsewhere.
-pub(crate) fn closed_to_tools(config: &Config) -> Arc<[PathBuf]> {
+pub(crate) fn closed_to_tools(config: &LoadedConfig) -> Arc<[PathBuf]> {
     let own = [config.home.clone(), config.home.join(TOKEN_FILE)];
     own.into_iter().chain(config.deny_read.clone()).collect()
 }
 
 /// How the model is reached.
-struct Way {
+struct ModelWay {
     credential: Credential,
     /// In place of HTTP.
     transport: Option<Arc<dyn Transport>>,
@@ -283,16 +283,16 @@ struct Way {
     keys: Option<Arc<dyn KeyResolver>>,
 }
 
-impl Way {
-    fn to(model: Model, keys: NamedKeys) -> Self {
+impl ModelWay {
+    fn to(model: ModelPlace, keys: NamedKeys) -> Self {
         match model {
-            Model::Api(credential) => Self {
+            ModelPlace::Api(credential) => Self {
                 credential,
                 transport: None,
                 keys: Some(Arc::new(keys)),
             },
             // It needs no key, and never sees a real one.
-            Model::Demo => Self {
+            ModelPlace::Demo => Self {
                 credential: Credential::none(),
                 transport: Some(Arc::new(DemoTransport::default())),
                 keys: None,
@@ -302,7 +302,7 @@ impl Way {
 }
 
 /// The keys that conversations can choose; never the service's own token.
-fn keys(config: &Config) -> NamedKeys {
+fn keys(config: &LoadedConfig) -> NamedKeys {
     let token_file = config.home.join(TOKEN_FILE).display().to_string();
     let variable = KeyOrigin::Environment("HARNESS_TOKEN".to_owned());
     let never = vec![KeyOrigin::File(token_file), variable];
@@ -312,7 +312,7 @@ fn keys(config: &Config) -> NamedKeys {
 }
 
 /// How conversations are set up.
-fn settings(config: &Config, credential: Credential) -> HarnessConfig {
+fn settings(config: &LoadedConfig, credential: Credential) -> HarnessConfig {
     let mut settings = HarnessConfig::new("");
     settings.api = ModelSettings::new(credential);
     settings.api.base_url.clone_from(&config.base_url);
@@ -340,7 +340,7 @@ mod tests {
     #[test]
     fn the_service_and_the_library_have_the_same_defaults() {
         let library = HarnessConfig::new("key");
-        let config = Config::of_defaults();
+        let config = LoadedConfig::of_defaults();
         let credential = Credential::ApiKey(Secret::from("key"));
         let service = settings(&config, credential);
         assert_eq!(service, library);

@@ -7,7 +7,7 @@ use crate::state_dir::lock;
 
 /// The user of a state folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Holder {
+pub(crate) enum StateHolder {
     /// No process.
     Nobody,
     /// This one.
@@ -21,11 +21,11 @@ pub(crate) enum Holder {
 ///
 /// # Errors
 /// If the lock cannot be looked at.
-pub(crate) fn holder(home: &Path, named: Option<u32>) -> io::Result<Holder> {
+pub(crate) fn holder(home: &Path, named: Option<u32>) -> io::Result<StateHolder> {
     if !lock::is_held(home)? {
-        return Ok(Holder::Nobody);
+        return Ok(StateHolder::Nobody);
     }
-    Ok(process(home, named)?.map_or(Holder::Unnamed, Holder::Process))
+    Ok(process(home, named)?.map_or(StateHolder::Unnamed, StateHolder::Process))
 }
 
 #[cfg(target_os = "linux")]
@@ -132,18 +132,18 @@ mod tests {
     fn the_process_that_has_the_lock_is_found_in_both_ways() {
         let temp = tempfile::tempdir().unwrap();
         let home = temp.path().join("state");
-        assert_eq!(holder(&home, None).unwrap(), Holder::Nobody);
+        assert_eq!(holder(&home, None).unwrap(), StateHolder::Nobody);
         let state = StateFolder::open(&home).unwrap();
         let lock = state.lock().unwrap();
         let own = std::process::id();
-        assert_eq!(holder(&home, Some(own)).unwrap(), Holder::Process(own));
+        assert_eq!(holder(&home, Some(own)).unwrap(), StateHolder::Process(own));
         // Whom the folder names does not matter where the system knows better.
-        assert_eq!(holder(&home, Some(1)).unwrap(), Holder::Process(own));
+        assert_eq!(holder(&home, Some(1)).unwrap(), StateHolder::Process(own));
         let file = std::fs::metadata(home.join(lock::LOCK_FILE)).unwrap();
         assert!(linux::has_locked(own, (file.dev(), file.ino())));
         assert!(!linux::has_locked(own, (file.dev(), file.ino() + 1)));
         drop(lock);
         assert!(!linux::has_locked(own, (file.dev(), file.ino())));
-        assert_eq!(holder(&home, Some(own)).unwrap(), Holder::Nobody);
+        assert_eq!(holder(&home, Some(own)).unwrap(), StateHolder::Nobody);
     }
 }

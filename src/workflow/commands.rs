@@ -1,7 +1,7 @@
 //! Every command that a workflow would run, for the person who is to approve it.
 
 use harness_actors::workflow::file::duration;
-use harness_actors::workflow::manifest::{Check, Command, Manifest};
+use harness_actors::workflow::manifest::{Check, Manifest, ServiceCommand};
 
 use super::summary::line;
 use crate::visible;
@@ -54,7 +54,7 @@ fn check_line(whose: &str, check: &Check) -> String {
     command_lines(&what, command, &remarks)
 }
 
-fn command_lines(what: &str, command: &Command, more: &[String]) -> String {
+fn command_lines(what: &str, command: &ServiceCommand, more: &[String]) -> String {
     let mut remarks = Vec::new();
     if let Some(folder) = &command.cwd {
         remarks.push(format!("in {folder}"));
@@ -73,7 +73,7 @@ fn command_lines(what: &str, command: &Command, more: &[String]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use harness_actors::workflow::file::{FeatureList, Format, read};
+    use harness_actors::workflow::file::{FeatureList, FileFormat, read};
 
     use super::*;
 
@@ -81,7 +81,7 @@ mod tests {
     #[test]
     fn every_command_of_a_file_is_told_whole() {
         let example = include_str!("../../specs/examples/workflow.toml");
-        let manifest = read(example.as_bytes(), Format::Toml, FeatureList::Needed).unwrap();
+        let manifest = read(example.as_bytes(), FileFormat::Toml, FeatureList::Needed).unwrap();
         let lines = lines(&manifest);
         let checks = manifest.features.iter().map(|feature| feature.checks.len());
         let all = manifest.workspace.prepare.len()

@@ -6,10 +6,10 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use clap::Args;
-use harness_actors::workflow::file::{FeatureList, Format, read};
+use harness_actors::workflow::file::{FeatureList, FileFormat, read};
 use serde_json::{Map, Value, json};
 
-use super::{WorkflowError, bytes_of, problem_lines, summary};
+use super::{WorkflowFileError, bytes_of, problem_lines, summary};
 use crate::visible;
 
 /// Maximum length of the id of a feature that is made of its description.
@@ -19,7 +19,7 @@ const KEYS: [&str; 4] = ["category", "description", "steps", "passes"];
 
 /// The flags of `harness workflow import`.
 #[derive(Debug, Args)]
-pub(super) struct Import {
+pub(super) struct ImportArgs {
     /// The list: a JSON array of features, each with category, description, steps and passes
     #[arg(value_name = "FILE")]
     file: PathBuf,
@@ -40,7 +40,7 @@ pub(super) struct Import {
 
 /// A feature of the list.
 #[derive(Debug, PartialEq, Eq)]
-struct Listed {
+struct ListedFeature {
     category: Option<String>,
     description: String,
     steps: Vec<String>,
@@ -51,8 +51,8 @@ struct Listed {
 ///
 /// # Errors
 /// If the list cannot be read, or the file not be written.
-pub(super) fn run(import: &Import, out: &mut impl Write) -> Result<i32, WorkflowError> {
-    let failed = |path: &PathBuf, error| WorkflowError::File {
+pub(super) fn run(import: &ImportArgs, out: &mut impl Write) -> Result<i32, WorkflowFileError> {
+    let failed = |path: &PathBuf, error| WorkflowFileError::File {
         path: path.clone(),
         error,
     };
@@ -62,7 +62,7 @@ pub(super) fn run(import: &Import, out: &mut impl Write) -> Result<i32, Workflow
     let passing = listed.iter().filter(|feature| feature.passes).count();
     let text = file(&import.objective, &listed);
     if problems.is_empty()
-        && let Err(found) = read(text.as_bytes(), Format::Toml, FeatureList::Needed)
+        && let Err(found) = read(text.as_bytes(), FileFormat::Toml, FeatureList::Needed)
     {
         problems = problem_lines("the file of the workflow", &found);
     }
@@ -114,7 +114,7 @@ fn remark(features: usize, passing: usize) -> String {
 }
 
 /// The features of a list, and all that is wrong with it.
-fn list(bytes: &[u8]) -> (Vec<Listed>, Vec<String>) {
+fn list(bytes: &[u8]) -> (Vec<ListedFeature>, Vec<String>) {
     let value: Value = match serde_json::from_slice(bytes) {
         Ok(value) => value,
         Err(error) => return (Vec::new(), vec![format!("it is no JSON: {error}")]),
@@ -136,7 +136,7 @@ fn list(bytes: &[u8]) -> (Vec<Listed>, Vec<String>) {
     (listed, problems)
 }
 
-fn feature(entry: &Value) -> Result<Listed, String> {
+fn feature(entry: &Value) -> Result<ListedFeature, String> {
     let entry = entry.as_object().ok_or("it is no object")?;
     if let Some(key) = entry.keys().find(|key| !KEYS.contains(&key.as_str())) {
         return Err(format!(
@@ -161,7 +161,7 @@ fn feature(entry: &Value) -> Result<Listed, String> {
         None | Some(Value::Null) => false,
         Some(passes) => passes.as_bool().ok_or("`passes` is true or false")?,
     };
-    Ok(Listed {
+    Ok(ListedFeature {
         category: text(entry, "category")?,
         description,
         steps,
@@ -178,7 +178,7 @@ fn text(entry: &Map<String, Value>, key: &str) -> Result<Option<String>, String>
 }
 
 /// The file of the workflow.
-fn file(objective: &str, listed: &[Listed]) -> String {
+fn file(objective: &str, listed: &[ListedFeature]) -> String {
     let mut file = format!(
         "# Made of a list of features. A person accepts a feature without a check: give each one a command that\n\
          # fails before the work and passes after it.\n\n\

@@ -16,7 +16,7 @@ fn a_list_becomes_a_file_that_can_be_used() {
     let (listed, problems) = list(LIST.as_bytes());
     assert_eq!(problems, [""; 0]);
     let text = file("All \"works\"", &listed);
-    let manifest = read(text.as_bytes(), Format::Toml, FeatureList::Needed).unwrap();
+    let manifest = read(text.as_bytes(), FileFormat::Toml, FeatureList::Needed).unwrap();
     assert_eq!(manifest.objective, "All \"works\"");
     let features: Vec<(&str, &str, usize)> = manifest
         .features

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use derive_more::{Display, Error, From};
-use harness_actors::workflow::file::{FeatureList, FileProblem, Format, MAX_FILE, hash, read};
+use harness_actors::workflow::file::{FeatureList, FileFormat, FileProblem, MAX_FILE, hash, read};
 use harness_actors::workflow::manifest::Manifest;
 use harness_actors::workflow::schema::schema;
 use harness_actors::workflow::starter::filled;
@@ -43,7 +43,7 @@ unless `check --run` says so.";
 
 /// The reason why a file could not be checked.
 #[derive(Debug, Display, Error, From)]
-pub(crate) enum WorkflowError {
+pub(crate) enum WorkflowFileError {
     /// The file cannot be read.
     #[display("cannot read {}: {error}; name the file of a workflow", visible::line(&path.to_string_lossy()))]
     #[from(skip)]
@@ -66,7 +66,7 @@ pub(crate) enum WorkflowError {
     Output(io::Error),
 }
 
-impl WorkflowError {
+impl WorkflowFileError {
     /// The exit code. A reader that closed the pipe early is not a failure.
     pub(crate) fn exit_code(&self) -> i32 {
         match self {
@@ -82,7 +82,7 @@ impl WorkflowError {
 pub(crate) struct Workflow {
     /// The action.
     #[command(subcommand)]
-    action: Action,
+    action: WorkflowAction,
 }
 
 #[cfg(test)]
@@ -90,21 +90,21 @@ impl Workflow {
     /// The command for a service.
     pub(crate) fn service(self) -> Option<WorkflowCommand> {
         match self.action {
-            Action::Service(command) => Some(command),
-            Action::Check(_) | Action::Import(_) | Action::Schema => None,
+            WorkflowAction::Service(command) => Some(command),
+            WorkflowAction::Check(_) | WorkflowAction::Import(_) | WorkflowAction::Schema => None,
         }
     }
 }
 
 /// The actions on the file of a workflow.
 #[derive(Debug, Subcommand)]
-enum Action {
+enum WorkflowAction {
     /// Say all that is wrong with the file of a workflow, or what it would do
     #[command(after_help = exits(HELP, "the file is in order, and so are its checks with --run", "something is wrong with it, it is not approved, or it cannot be read", Some("stopped with Ctrl-C")))]
-    Check(Check),
+    Check(WorkflowCheckArgs),
     /// Make the file of a workflow of a list of features
     #[command(after_help = exits(HELP, "the file is written", "something is wrong with the list, or it cannot be read or written", None))]
-    Import(import::Import),
+    Import(import::ImportArgs),
     /// Print the JSON Schema of the file
     #[command(after_help = exits(HELP, "done", "it cannot be written", None))]
     Schema,
@@ -115,7 +115,7 @@ enum Action {
 
 /// The flags of `harness workflow check`.
 #[derive(Debug, Args)]
-struct Check {
+struct WorkflowCheckArgs {
     /// The file
     #[arg(value_name = "FILE")]
     file: PathBuf,
@@ -124,7 +124,7 @@ struct Check {
     json: bool,
     /// Whether its checks run.
     #[command(flatten)]
-    running: on_base::Running,
+    running: on_base::RunChecksArgs,
 }
 
 /// Does it; the exit code.
@@ -135,31 +135,31 @@ pub(crate) fn run(
     workflow: &Workflow,
     home: &HomeFlag,
     color: ColorFlag,
-) -> Result<i32, WorkflowError> {
+) -> Result<i32, WorkflowFileError> {
     match &workflow.action {
-        Action::Check(wanted) => check(wanted, home, &ask, &mut io::stdout().lock()),
-        Action::Import(wanted) => import::run(wanted, &mut io::stdout().lock()),
-        Action::Schema => {
+        WorkflowAction::Check(wanted) => check(wanted, home, &ask, &mut io::stdout().lock()),
+        WorkflowAction::Import(wanted) => import::run(wanted, &mut io::stdout().lock()),
+        WorkflowAction::Schema => {
             writeln!(io::stdout().lock(), "{:#}", schema())?;
             Ok(0)
         }
-        Action::Service(command) => Ok(client::run_workflow(command, home, color)),
+        WorkflowAction::Service(command) => Ok(client::run_workflow(command, home, color)),
     }
 }
 
 fn check(
-    wanted: &Check,
+    wanted: &WorkflowCheckArgs,
     home: &HomeFlag,
     ask: &dyn Fn() -> Option<bool>,
     out: &mut impl Write,
-) -> Result<i32, WorkflowError> {
-    let bytes = bytes_of(&wanted.file).map_err(|error| WorkflowError::File {
+) -> Result<i32, WorkflowFileError> {
+    let bytes = bytes_of(&wanted.file).map_err(|error| WorkflowFileError::File {
         path: wanted.file.clone(),
         error,
     })?;
     let name = wanted.file.to_string_lossy();
     let folder = std::env::current_dir().unwrap_or_default();
-    let (bytes, format) = filled(bytes, Format::of_name(&name), &folder);
+    let (bytes, format) = filled(bytes, FileFormat::of_name(&name), &folder);
     let found = read(&bytes, format, FeatureList::Needed);
     let hash = hash(&bytes);
     let name = visible::line(&name);
@@ -198,16 +198,16 @@ fn bytes_of(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-type Found = Result<Manifest, Vec<FileProblem>>;
+type CheckedFile = Result<Manifest, Vec<FileProblem>>;
 
-fn as_json(hash: &str, found: &Found) -> io::Result<String> {
+fn as_json(hash: &str, found: &CheckedFile) -> io::Result<String> {
     let problems = found.as_ref().err().map_or(&[][..], Vec::as_slice);
     let manifest = found.as_ref().ok();
     let all = json!({"hash": hash, "problems": problems, "manifest": manifest});
     Ok(visible::json(&all)?)
 }
 
-fn as_text(name: &str, hash: &str, found: &Found) -> Vec<String> {
+fn as_text(name: &str, hash: &str, found: &CheckedFile) -> Vec<String> {
     match found {
         Ok(manifest) => summary::lines(name, hash, manifest),
         Err(problems) => problem_lines(name, problems),

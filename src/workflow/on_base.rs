@@ -15,8 +15,8 @@ use harness_actors::workflow::on_base::{BaseCheck, OnBase};
 use serde_json::json;
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::{WorkflowError, summary};
-use crate::config::{ClientConfig, Config, HomeFlag};
+use super::{WorkflowFileError, summary};
+use crate::config::{ClientConfig, HomeFlag, LoadedConfig};
 use crate::visible;
 
 /// The exit code of what Ctrl-C ended.
@@ -24,7 +24,7 @@ const STOPPED: i32 = 130;
 
 /// Whether the checks of a file run.
 #[derive(Debug, Args)]
-pub(super) struct Running {
+pub(super) struct RunChecksArgs {
     /// Run its checks on the base, in a fresh worktree, once you approve the file
     #[arg(long)]
     run: bool,
@@ -42,7 +42,7 @@ pub(super) struct Running {
     folder: PathBuf,
 }
 
-impl Running {
+impl RunChecksArgs {
     /// True if the checks should run.
     pub(super) fn is_wanted(&self) -> bool {
         self.run
@@ -64,12 +64,12 @@ pub(super) struct File<'a> {
 /// # Errors
 /// If they cannot be run, or the result not be written.
 pub(super) fn run(
-    running: &Running,
+    running: &RunChecksArgs,
     file: &File<'_>,
     home: &HomeFlag,
     ask: &dyn Fn() -> Option<bool>,
     out: &mut impl Write,
-) -> Result<i32, WorkflowError> {
+) -> Result<i32, WorkflowFileError> {
     if !file.json {
         for line in summary::with_commands(file.name, file.hash, file.manifest) {
             writeln!(out, "{line}")?;
@@ -90,7 +90,7 @@ pub(super) fn run(
     let (head, checks) = match ran {
         Ok(ran) => ran,
         Err(_) if stop.is_stopped() => return Ok(STOPPED),
-        Err(reason) => return Err(WorkflowError::Run { reason }),
+        Err(reason) => return Err(WorkflowFileError::Run { reason }),
     };
     let wrong = checks
         .iter()
@@ -135,7 +135,7 @@ fn refusal(approved: Option<&str>, hash: &str, ask: &dyn Fn() -> Option<bool>) -
 
 /// Runs the checks; Ctrl-C stops them.
 fn tried(
-    running: &Running,
+    running: &RunChecksArgs,
     file: &File<'_>,
     home: &HomeFlag,
     stop: &StopHandle,
@@ -143,7 +143,7 @@ fn tried(
 ) -> Result<(Head, Vec<BaseCheck>), String> {
     let said = |error: &dyn std::fmt::Display| error.to_string();
     let client = ClientConfig::from_process(home).map_err(|error| said(&error))?;
-    let config = Config::of_shell(&client.home).map_err(|error| said(&error))?;
+    let config = LoadedConfig::of_shell(&client.home).map_err(|error| said(&error))?;
     let repository = running.folder.canonicalize();
     let repository =
         repository.map_err(|error| format!("{}: {error}", running.folder.display()))?;
@@ -166,13 +166,13 @@ fn tried(
 }
 
 #[cfg(target_os = "linux")]
-fn launcher(config: &Config) -> Result<Arc<dyn harness_actors::tool::Launcher>, String> {
+fn launcher(config: &LoadedConfig) -> Result<Arc<dyn harness_actors::tool::Launcher>, String> {
     let own = crate::launch::OwnLauncher::new(config.sandbox, &config.sandbox_write);
     Ok(Arc::new(own))
 }
 
 #[cfg(not(target_os = "linux"))]
-fn launcher(_: &Config) -> Result<Arc<dyn harness_actors::tool::Launcher>, String> {
+fn launcher(_: &LoadedConfig) -> Result<Arc<dyn harness_actors::tool::Launcher>, String> {
     Err("nothing contains commands on this system, so none is run".to_owned())
 }
 

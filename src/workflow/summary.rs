@@ -1,9 +1,9 @@
 //! The effects of a workflow's file in a few lines, for the person who is to approve it.
 
 use harness_actors::workflow::file::duration;
-use harness_actors::workflow::guard::Guard;
+use harness_actors::workflow::guard::PathGuard;
 use harness_actors::workflow::manifest::{
-    Check, Command, GitMode, Manifest, Mode, Program, VerifyWhere,
+    Check, GitMode, Manifest, Program, RunMode, ServiceCommand, VerifyWhere,
 };
 use serde_json::{Value, json};
 
@@ -63,9 +63,9 @@ fn features(manifest: &Manifest) -> String {
     let all = &manifest.features;
     let required = all.iter().filter(|feature| feature.required).count();
     let at_once = match manifest.mode {
-        Mode::Strict => "one a run".to_owned(),
-        Mode::Bounded => format!("at most {} a run", manifest.policy.max_features_per_run),
-        Mode::Unlimited => "all in one run".to_owned(),
+        RunMode::Strict => "one a run".to_owned(),
+        RunMode::Bounded => format!("at most {} a run", manifest.policy.max_features_per_run),
+        RunMode::Unlimited => "all in one run".to_owned(),
     };
     format!("{}, {required} required, {at_once}", all.len())
 }
@@ -149,7 +149,7 @@ fn network(manifest: &Manifest) -> String {
 }
 
 /// A command on one line.
-pub(super) fn line(command: &Command) -> String {
+pub(super) fn line(command: &ServiceCommand) -> String {
     match &command.program {
         Program::Cmd(words) => words.join(" "),
         Program::Shell(line) => line.clone(),
@@ -162,7 +162,7 @@ fn scripts(manifest: &Manifest) -> Option<String> {
     if !manifest.protect.scripts {
         return Some("what checks run is not protected by itself".to_owned());
     }
-    let guard = Guard::for_manifest(manifest);
+    let guard = PathGuard::for_manifest(manifest);
     let scripts: Vec<&str> = guard.scripts().iter().map(String::as_str).collect();
     let said = || format!("{}, protected where the base has them", scripts.join(", "));
     (!scripts.is_empty()).then(said)

@@ -32,7 +32,7 @@ fn below<'a>(path: &'a str, folder: Option<&str>) -> &'a str {
 
 /// Something that there is to see of a subject.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Shown {
+pub(crate) enum ShownSubject {
     /// A line, as it came.
     Line(String, Token),
     /// A diff.
@@ -40,13 +40,13 @@ pub(crate) enum Shown {
 }
 
 /// The view of a subject, without its head.
-pub(crate) fn subject(subject: &Subject) -> Vec<Shown> {
-    let line = |(line, token)| Shown::Line(line, token);
+pub(crate) fn subject(subject: &Subject) -> Vec<ShownSubject> {
+    let line = |(line, token)| ShownSubject::Line(line, token);
     match subject {
         Subject::Change(change) => {
             let cut = "the diff goes on; harness approvals --json has no more of it either";
             let cut = change.diff_cut.then(|| (cut.to_owned(), Token::Error));
-            let diff = Shown::Diff(Diff::read(&change.diff));
+            let diff = ShownSubject::Diff(Diff::read(&change.diff));
             let before = remarks(change).map(line);
             before.chain([diff]).chain(cut.map(line)).collect()
         }
@@ -58,8 +58,8 @@ pub(crate) fn subject(subject: &Subject) -> Vec<Shown> {
 pub(crate) fn subject_lines(subject: &Subject) -> Vec<String> {
     let shown = self::subject(subject).into_iter();
     let lines = shown.flat_map(|shown| match shown {
-        Shown::Line(line, _) => vec![line],
-        Shown::Diff(diff) => diff
+        ShownSubject::Line(line, _) => vec![line],
+        ShownSubject::Diff(diff) => diff
             .text
             .split_terminator('\n')
             .map(str::to_owned)

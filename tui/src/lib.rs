@@ -7,7 +7,7 @@
 //! ```
 //!
 //! Invariant: nothing here speaks HTTP. The program that runs the client passes it a link: the client's orders go out
-//! as [`Order`], the service's news come in as [`News`].
+//! as [`ClientOrder`], the service's news come in as [`News`].
 
 mod app;
 mod asked;
@@ -36,15 +36,18 @@ mod theme;
 mod viewport;
 mod whole_file;
 
-pub use app::{App, Effect, Missing, Msg, Start};
+pub use app::{App, AppEffect, AppStart, Missing, Msg};
 pub use board::{BoardNews, BoardOrder, PauseAt, WorkflowOrder};
-pub use highlight::{Answer, Request};
-pub use link::{Change, FactKind, News, Offer, OfferKind, Order, PromptFile, Recipe, View};
+pub use highlight::{ParsedColours, Request};
+pub use link::{
+    ClientOrder, ConversationView, FactKind, News, Offer, OfferKind, PromptFile, Recipe,
+    SettingChange,
+};
 pub use plain::CallOutput;
 pub use prompt_history::PromptHistory;
-pub use runtime::{Options, RunError, run, takes_screen};
+pub use runtime::{ClientOptions, RunError, run, takes_screen};
 pub use screen::draw;
-pub use service::{Difference, Service};
+pub use service::{Service, ServiceDifference};
 pub use terminal::{Button, Key, KeyPress, Mouse, MouseAction};
 pub use text::below_home;
 pub use theme::{Depth, Scheme, Theme};

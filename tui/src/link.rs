@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use harness_protocol::{
-    AnswerOrder, AnyOrder, ApprovalMode, CompactAnswer, Event, FoundFiles, History, Queue,
-    SettingsAnswer, Snapshot, Summary, ThinkingLevel, UndoneFile, UsageAnswer,
+    AnswerOrder, AnyOrder, ApprovalMode, CompactAnswer, ConversationSnapshot, ConversationSummary,
+    Event, FoundFiles, HistoryPage, Queue, SettingsAnswer, ThinkingLevel, UndoneFile, UsageAnswer,
 };
 
 use crate::board::{BoardNews, BoardOrder};
@@ -12,7 +12,7 @@ use crate::service::Service;
 
 /// The client's orders to the service. The link carries out each, and answers with [`News`].
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Order {
+pub enum ClientOrder {
     /// Be attached to this conversation and no other: a snapshot, then its events. Also asked of the conversation that
     /// is open, when an event was missed: the service sends a new snapshot.
     Open {
@@ -61,7 +61,7 @@ pub enum Order {
         /// The files that go with it.
         files: Vec<PromptFile>,
     },
-    /// Send what a skill or a template makes of a text as a prompt; answered as [`Order::Submit`]
+    /// Send what a skill or a template makes of a text as a prompt; answered as [`ClientOrder::Submit`]
     /// is.
     Expand {
         /// The conversation.
@@ -95,7 +95,7 @@ pub enum Order {
         /// The conversation.
         conversation: String,
         /// The part of it to show.
-        view: View,
+        view: ConversationView,
     },
     /// The tokens and the cost of a conversation; answered with [`News::Usage`].
     Usage {
@@ -114,7 +114,7 @@ pub enum Order {
         /// The conversation.
         conversation: String,
         /// The kind.
-        change: Change,
+        change: SettingChange,
     },
     /// Replace the past of a conversation by a summary for good; answered with
     /// [`News::Compacted`], which may take minutes.
@@ -181,7 +181,7 @@ pub enum Order {
         /// Only those of this folder, absolute.
         folder: Option<String>,
     },
-    /// Make a conversation and open it; answered as [`Order::Open`] is.
+    /// Make a conversation and open it; answered as [`ClientOrder::Open`] is.
     Create {
         /// Its title.
         title: Option<String>,
@@ -189,7 +189,7 @@ pub enum Order {
         /// own.
         folder: Option<String>,
     },
-    /// Copy a conversation and open the copy; answered as [`Order::Open`] is.
+    /// Copy a conversation and open the copy; answered as [`ClientOrder::Open`] is.
     Fork {
         /// The conversation.
         conversation: String,
@@ -242,7 +242,7 @@ pub enum Recipe {
 
 /// A changed setting, for all clients and from the next run on. `None` for the service's value.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Change {
+pub enum SettingChange {
     /// The model to ask.
     Model(Option<String>),
     /// The thinking level.
@@ -264,7 +264,7 @@ pub enum FactKind {
 
 /// A view of what is set in a conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum View {
+pub enum ConversationView {
     /// All settings, and which differ from the service's.
     Settings,
     /// The tools that are offered, and those that are not.
@@ -302,11 +302,11 @@ pub enum News {
         /// That.
         text: String,
     },
-    /// The present state of the conversation. Sent on each [`Order::Open`], and when a position could not be served
-    /// after a break. Events follow from its position on.
+    /// The present state of the conversation. Sent on each [`ClientOrder::Open`], and when a position could not be
+    /// served after a break. Events follow from its position on.
     Snapshot {
         /// The conversation.
-        snapshot: Box<Snapshot>,
+        snapshot: Box<ConversationSnapshot>,
         /// The reason for a new snapshot, if it is not the first.
         reset: Option<String>,
     },
@@ -340,7 +340,7 @@ pub enum News {
         /// The page that was asked for: the records before this one.
         before: u64,
         /// The page. `None` if it could not be loaded.
-        page: Option<Box<History>>,
+        page: Option<Box<HistoryPage>>,
     },
     /// One event in full.
     Whole {
@@ -393,7 +393,7 @@ pub enum News {
         /// The conversation.
         conversation: String,
         /// The part of it to show.
-        view: View,
+        view: ConversationView,
         /// The settings.
         answer: Box<SettingsAnswer>,
     },
@@ -496,7 +496,7 @@ pub enum News {
         reason: String,
     },
     /// The conversations, the last active first.
-    Listed(Vec<Summary>),
+    Listed(Vec<ConversationSummary>),
     /// A conversation was moved to the trash.
     Deleted {
         /// The conversation.

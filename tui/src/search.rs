@@ -4,9 +4,9 @@
 
 use std::ops::Range;
 
-use crate::conversation::{Conversation, Part, PartId, PartKind, ToolOutcome};
+use crate::conversation::{CallOutcome, ConversationStore, Part, PartId, PartKind};
 use crate::text::is_special;
-use crate::viewport::{Place, Viewport};
+use crate::viewport::{SourcePlace, Viewport};
 
 /// In how many parts hits are counted.
 const MAX_COUNTED: usize = 200;
@@ -22,11 +22,11 @@ pub(crate) enum Direction {
 
 /// The outcome of the look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Found {
+pub(crate) enum SearchOutcome {
     /// A hit, which is the current one of the search now.
     At {
         /// The beginning of the hit.
-        place: Place,
+        place: SourcePlace,
         /// True if the search wrapped around the end of the conversation.
         is_wrapped: bool,
     },
@@ -40,7 +40,7 @@ pub(crate) enum Found {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Search {
     needle: Needle,
-    current: Option<Place>,
+    current: Option<SourcePlace>,
     /// The oldest part that was looked at on the way to the beginning, while it waits for older
     /// ones: only those are new.
     looked_to: Option<PartId>,
@@ -58,7 +58,7 @@ impl Search {
 
     /// The current hit.
     #[cfg(test)]
-    pub(crate) fn current(&self) -> Option<Place> {
+    pub(crate) fn current(&self) -> Option<SourcePlace> {
         self.current
     }
 
@@ -67,11 +67,11 @@ impl Search {
     pub(crate) fn go(
         &mut self,
         direction: Direction,
-        conversation: &Conversation,
+        conversation: &ConversationStore,
         viewport: &mut Viewport,
-    ) -> Found {
+    ) -> SearchOutcome {
         if self.needle.is_empty() || conversation.is_empty() {
-            return Found::Nowhere;
+            return SearchOutcome::Nowhere;
         }
         let looked_to = self.looked_to.take();
         if let (Direction::Previous, Some(looked_to)) = (direction, looked_to) {
@@ -82,9 +82,9 @@ impl Search {
                 Some((part.id, hit.start))
             });
             if let Some((part, offset)) = found {
-                let place = Place { part, offset };
+                let place = SourcePlace { part, offset };
                 self.current = Some(place);
-                return Found::At {
+                return SearchOutcome::At {
                     place,
                     is_wrapped: false,
                 };
@@ -124,23 +124,23 @@ impl Search {
                     .rfind(|hit| bound.is_none_or(|bound| hit.start < bound.offset)),
             };
             if let Some(hit) = offset {
-                let place = Place {
+                let place = SourcePlace {
                     part: part.id,
                     offset: hit.start,
                 };
                 self.current = Some(place);
-                return Found::At { place, is_wrapped };
+                return SearchOutcome::At { place, is_wrapped };
             }
         }
         if conversation.has_older() {
             return self.wants_older(conversation);
         }
-        Found::Nowhere
+        SearchOutcome::Nowhere
     }
 
-    fn wants_older(&mut self, conversation: &Conversation) -> Found {
+    fn wants_older(&mut self, conversation: &ConversationStore) -> SearchOutcome {
         self.looked_to = conversation.at(0).map(|part| part.id);
-        Found::WantsOlder
+        SearchOutcome::WantsOlder
     }
 
     /// The hits in a part, in the text that is shown of it.
@@ -155,7 +155,7 @@ impl Search {
     /// parts may have one that to count takes long.
     pub(crate) fn count(
         &self,
-        conversation: &Conversation,
+        conversation: &ConversationStore,
         viewport: &mut Viewport,
     ) -> Option<(usize, usize)> {
         let parts = (0..conversation.len()).filter_map(|index| conversation.at(index));
@@ -180,7 +180,7 @@ impl Search {
     /// True if this hit is the current one.
     pub(crate) fn is_current(&self, part: PartId, hit: &Range<usize>) -> bool {
         self.current
-            == Some(Place {
+            == Some(SourcePlace {
                 part,
                 offset: hit.start,
             })
@@ -269,9 +269,9 @@ impl Needle {
             } => [title, content, "", ""],
             PartKind::Tool(tool) => {
                 let outcome = match &tool.outcome {
-                    ToolOutcome::Ended(result) => &result.text,
-                    ToolOutcome::Skipped { reason } => reason,
-                    ToolOutcome::Writing | ToolOutcome::Waiting | ToolOutcome::Running => "",
+                    CallOutcome::Ended(result) => &result.text,
+                    CallOutcome::Skipped { reason } => reason,
+                    CallOutcome::Writing | CallOutcome::Waiting | CallOutcome::Running => "",
                 };
                 [&tool.name, &tool.asked, &tool.input, outcome]
             }

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::conversation::testing::*;
-use crate::part_view::Fold;
+use crate::part_view::FoldAmount;
 use crate::viewport::Lay;
 use crate::viewport::testing::plain;
 
@@ -45,12 +45,12 @@ fn counted() -> (Viewport, Rc<Cell<usize>>) {
 }
 
 /// Where it stands: the part from the top, the offset, and whether it went round.
-fn at(found: Found, known: &Conversation) -> Option<(usize, usize, bool)> {
+fn at(found: SearchOutcome, known: &ConversationStore) -> Option<(usize, usize, bool)> {
     match found {
-        Found::At { place, is_wrapped } => {
+        SearchOutcome::At { place, is_wrapped } => {
             Some((known.index(place.part), place.offset, is_wrapped))
         }
-        Found::WantsOlder | Found::Nowhere => None,
+        SearchOutcome::WantsOlder | SearchOutcome::Nowhere => None,
     }
 }
 
@@ -65,7 +65,7 @@ fn hits_are_gone_through_and_round() {
         let found = search.go(direction, &known, &mut viewport);
         assert_eq!(
             search.current().is_some(),
-            matches!(found, Found::At { .. })
+            matches!(found, SearchOutcome::At { .. })
         );
         at(found, &known)
     };
@@ -82,7 +82,10 @@ fn hits_are_gone_through_and_round() {
         assert_eq!(go(direction), Some(expected), "{direction:?}");
     }
     let mut search = Search::new("FOX");
-    assert_eq!(search.go(Next, &known, &mut viewport), Found::Nowhere);
+    assert_eq!(
+        search.go(Next, &known, &mut viewport),
+        SearchOutcome::Nowhere
+    );
     search = Search::new("none");
     assert_eq!(
         at(search.go(Next, &known, &mut viewport), &known),
@@ -107,15 +110,15 @@ fn hits_are_gone_through_and_round() {
 #[test]
 fn at_the_oldest_part_older_ones_are_wanted() {
     let records: Vec<_> = ["fox", "a", "b", "fox"].map(text).into();
-    let mut known = Conversation::new(String::new());
+    let mut known = ConversationStore::new(String::new());
     known.restore(&snapshot(&records, 3, 4), Duration::ZERO);
     let (mut viewport, _) = counted();
     let mut search = Search::new("fox");
-    let mut go = |known: &Conversation| search.go(Direction::Previous, known, &mut viewport);
+    let mut go = |known: &ConversationStore| search.go(Direction::Previous, known, &mut viewport);
     assert_eq!(at(go(&known), &known), Some((1, 0, false)));
-    assert_eq!(go(&known), Found::WantsOlder);
+    assert_eq!(go(&known), SearchOutcome::WantsOlder);
     known.prepend(&history(&records, 2, 2));
-    assert_eq!(go(&known), Found::WantsOlder);
+    assert_eq!(go(&known), SearchOutcome::WantsOlder);
     known.prepend(&history(&records, 1, 1));
     assert_eq!(at(go(&known), &known), Some((0, 0, false)));
     assert_eq!(at(go(&known), &known), Some((3, 0, true)));
@@ -149,7 +152,7 @@ proptest! {
         let known = conversation(&[text(&said), user(&said), call("a"), result("a", &said)]);
         let needle = Needle::new(&query);
         for part in known.parts() {
-            let source = crate::part_view::layout(part, 20, Fold::Open).source;
+            let source = crate::part_view::layout(part, 20, FoldAmount::Open).source;
             let hits = needle.all_in(&source);
             prop_assert!(hits.is_empty() || needle.may_be_in(part), "{query:?} in {source:?}");
             for hit in hits {

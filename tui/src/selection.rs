@@ -7,8 +7,8 @@ use std::ops::Range;
 
 use unicode_segmentation::UnicodeSegmentation as _;
 
-use crate::conversation::{Conversation, PartId};
-use crate::viewport::{Place, Viewport, visible_range};
+use crate::conversation::{ConversationStore, PartId};
+use crate::viewport::{SourcePlace, Viewport, visible_range};
 
 /// In what units is selected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,16 +26,16 @@ pub(crate) enum Unit {
 pub(crate) struct Selection {
     unit: Unit,
     /// The unit in which it began.
-    anchor: (Place, Place),
+    anchor: (SourcePlace, SourcePlace),
     /// The unit in which it ends.
-    head: (Place, Place),
+    head: (SourcePlace, SourcePlace),
     /// By character, nothing is selected until the mouse went to another one.
     is_open: bool,
 }
 
 impl Selection {
     /// Begins at a place. `source` is the text of its part.
-    pub(crate) fn begin(unit: Unit, place: Place, source: &str) -> Self {
+    pub(crate) fn begin(unit: Unit, place: SourcePlace, source: &str) -> Self {
         let anchor = around(unit, place, source);
         Self {
             unit,
@@ -46,7 +46,7 @@ impl Selection {
     }
 
     /// Moves to a place, before the beginning or after it. `source` is the text of its part.
-    pub(crate) fn drag(&mut self, place: Place, source: &str) {
+    pub(crate) fn drag(&mut self, place: SourcePlace, source: &str) {
         self.head = around(self.unit, place, source);
         self.is_open |= self.head != self.anchor;
     }
@@ -74,7 +74,7 @@ impl Selection {
     }
 
     /// The text: that of each part, with a blank line in between. What is folded away is left out.
-    pub(crate) fn text(&self, conversation: &Conversation, viewport: &mut Viewport) -> String {
+    pub(crate) fn text(&self, conversation: &ConversationStore, viewport: &mut Viewport) -> String {
         let (from, to) = self.ends();
         let mut texts: Vec<String> = Vec::new();
         for index in conversation.index(from.part)..conversation.len() {
@@ -97,7 +97,7 @@ impl Selection {
     }
 
     /// From the first place to the end of the last.
-    fn ends(&self) -> (Place, Place) {
+    fn ends(&self) -> (SourcePlace, SourcePlace) {
         (
             self.anchor.0.min(self.head.0),
             self.anchor.1.max(self.head.1),
@@ -106,7 +106,7 @@ impl Selection {
 }
 
 /// The unit that a place is in.
-fn around(unit: Unit, place: Place, source: &str) -> (Place, Place) {
+fn around(unit: Unit, place: SourcePlace, source: &str) -> (SourcePlace, SourcePlace) {
     let offset = source.floor_char_boundary(place.offset);
     let range = match unit {
         Unit::Character => {
@@ -116,7 +116,7 @@ fn around(unit: Unit, place: Place, source: &str) -> (Place, Place) {
         Unit::Word => word(offset, source),
         Unit::Paragraph => paragraph(offset, source),
     };
-    let at = |offset| Place { offset, ..place };
+    let at = |offset| SourcePlace { offset, ..place };
     (at(range.start), at(range.end))
 }
 

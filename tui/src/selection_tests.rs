@@ -1,12 +1,12 @@
 use super::*;
 use crate::conversation::testing::{call, conversation, delta, pass, result, text};
-use crate::part_view::Fold;
+use crate::part_view::FoldAmount;
 use crate::viewport::testing::plain;
 
 const SOURCE: &str = "one two\nthree\n\nfour, fünf\n\n";
 
-fn at(part: i64, offset: usize) -> Place {
-    Place {
+fn at(part: i64, offset: usize) -> SourcePlace {
+    SourcePlace {
         part: PartId(part),
         offset,
     }
@@ -51,7 +51,7 @@ fn a_drag_goes_either_way_and_over_parts() {
     ]);
     let ids: Vec<i64> = known.parts().map(|part| part.id.0).collect();
     let mut viewport = Viewport::with(Box::new(plain));
-    viewport.folds.set_all(Fold::Cut);
+    viewport.folds.set_all(FoldAmount::Cut);
     viewport.resize(80, 9);
     let rows = [
         (Unit::Character, (0, 1), (0, 6), "ne two"),
@@ -103,22 +103,22 @@ fn a_drag_goes_either_way_and_over_parts() {
 fn what_is_folded_away_is_not_copied() {
     let known = conversation(&[text("a"), call("x"), result("x", "1\n2\n3"), text("b")]);
     let lay = |part: &crate::conversation::Part, width, fold| {
-        let mut block = plain(part, width, Fold::Cut);
-        let is_folded = fold == Fold::Folded && part.id == PartId(1);
+        let mut block = plain(part, width, FoldAmount::Cut);
+        let is_folded = fold == FoldAmount::Folded && part.id == PartId(1);
         block
             .rows
             .truncate(if is_folded { 2 } else { block.rows.len() });
         block
     };
     let mut viewport = Viewport::with(Box::new(lay));
-    viewport.folds.set_all(Fold::Cut);
+    viewport.folds.set_all(FoldAmount::Cut);
     viewport.resize(80, 9);
     let mut selection = Selection::begin(Unit::Character, at(0, 0), "a");
     selection.drag(at(2, 1), "b");
     let heading = "x {\"path\":\"x\"} = 1";
     let expected = format!("a\n\n{heading}\n2\n3\n\nb");
     assert_eq!(selection.text(&known, &mut viewport), expected);
-    viewport.folds.set_all(Fold::Folded);
+    viewport.folds.set_all(FoldAmount::Folded);
     let expected = format!("a\n\n{heading}\n\nb");
     assert_eq!(selection.text(&known, &mut viewport), expected);
 }

@@ -35,12 +35,12 @@ pub struct Service {
     /// Its log, as a person writes it.
     pub log: Option<String>,
     /// Differences from the environment of the shell in which the client was started.
-    pub differences: Vec<Difference>,
+    pub differences: Vec<ServiceDifference>,
 }
 
 /// A difference of the service from the settings of the shell.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Difference {
+pub struct ServiceDifference {
     /// Its subject, in a word.
     pub about: String,
     /// One line, with the way out.
@@ -129,8 +129,9 @@ impl Service {
     /// A remark on differences from the shell's environment that were not known before, in one line of at most so many
     /// columns.
     pub(crate) fn remark(&self, before: Option<&Self>, columns: usize) -> Option<String> {
-        let is_new = |it: &&Difference| before.is_none_or(|then| !then.differences.contains(it));
-        let new: Vec<&Difference> = self.differences.iter().filter(is_new).collect();
+        let is_new =
+            |it: &&ServiceDifference| before.is_none_or(|then| !then.differences.contains(it));
+        let new: Vec<&ServiceDifference> = self.differences.iter().filter(is_new).collect();
         match new[..] {
             [] => None,
             [one] if crate::text::width(&one_line(&one.line)) <= columns => {
@@ -169,8 +170,8 @@ pub(crate) mod testing {
     }
 
     /// Something that differs.
-    pub(crate) fn difference(about: &str, line: &str) -> Difference {
-        Difference {
+    pub(crate) fn difference(about: &str, line: &str) -> ServiceDifference {
+        ServiceDifference {
             about: about.to_owned(),
             line: line.to_owned(),
         }

@@ -20,7 +20,7 @@ const NOWHERE: &str = "/dev/null";
 pub(super) struct Complex(&'static str);
 
 /// The commands of a line, each with its words.
-pub(super) type Parts = Vec<Vec<String>>;
+pub(super) type LineCommands = Vec<Vec<String>>;
 
 /// The programs of a line that is taken whole.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,7 +55,7 @@ pub(crate) fn plain_line(line: &str) -> Option<PlainLine> {
 ///
 /// # Errors
 /// Names the first thing in the line to which the shell may give another meaning.
-pub(super) fn parse(line: &str) -> Result<Parts, Complex> {
+pub(super) fn parse(line: &str) -> Result<LineCommands, Complex> {
     if line.len() > MAX_BYTES {
         return Err(Complex("more than 10000 bytes"));
     }
@@ -64,12 +64,12 @@ pub(super) fn parse(line: &str) -> Result<Parts, Complex> {
         let words: Vec<&str> = part.iter().map(|word| word.text.as_str()).collect();
         check_words(&words, index == 0)?;
     }
-    let texts = |part: Vec<Word>| part.into_iter().map(|word| word.text).collect();
+    let texts = |part: Vec<ShellWord>| part.into_iter().map(|word| word.text).collect();
     Ok(parts.into_iter().map(texts).collect())
 }
 
 /// Reads the words of a rule for each of its commands, which `;` separates. Unlike in a line, `*` is a wildcard.
-pub(super) fn parse_pattern(pattern: &str) -> Result<Vec<Vec<Word>>, Complex> {
+pub(super) fn parse_pattern(pattern: &str) -> Result<Vec<Vec<ShellWord>>, Complex> {
     if pattern.contains('\n') {
         return Err(Complex("a line break"));
     }
@@ -107,7 +107,7 @@ pub(super) fn check_words(words: &[&str], is_first: bool) -> Result<(), Complex>
 
 /// A word, without its quotes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Word {
+pub(super) struct ShellWord {
     pub(super) text: String,
     /// Where in the text a wildcard of a rule is, in bytes.
     pub(super) stars: Vec<usize>,
@@ -115,8 +115,8 @@ pub(super) struct Word {
 
 /// The word that is being read.
 #[derive(Default)]
-struct Open {
-    word: Word,
+struct OpenWord {
+    word: ShellWord,
     /// Whether a part of it was in quotes.
     is_quoted: bool,
     /// The character before, if it was not in quotes.
@@ -126,9 +126,9 @@ struct Open {
 struct Lexer<'l> {
     rest: std::str::Chars<'l>,
     has_wildcards: bool,
-    parts: Vec<Vec<Word>>,
-    words: Vec<Word>,
-    open: Option<Open>,
+    parts: Vec<Vec<ShellWord>>,
+    words: Vec<ShellWord>,
+    open: Option<OpenWord>,
     /// Whether the command that is being read is redirected.
     is_redirected: bool,
     /// Whether what was read last wants a command behind it.
@@ -148,7 +148,7 @@ impl<'l> Lexer<'l> {
         }
     }
 
-    fn run(mut self) -> Result<Vec<Vec<Word>>, Complex> {
+    fn run(mut self) -> Result<Vec<Vec<ShellWord>>, Complex> {
         if self.rest.as_str().chars().any(hidden::is_hidden) {
             return Err(Complex("a hidden character"));
         }
@@ -232,7 +232,7 @@ impl<'l> Lexer<'l> {
 
     /// `>` and `<`, with the words before and after.
     fn redirect(&mut self, c: char) -> Result<(), Complex> {
-        let is_number = |open: &Open| {
+        let is_number = |open: &OpenWord| {
             let text = &open.word.text;
             !open.is_quoted && text.bytes().all(|byte| byte.is_ascii_digit())
         };

@@ -2,13 +2,13 @@
 
 use harness_protocol::{Access, CommandPlan, hidden};
 
-use super::command_line::{self, Complex, Parts, Word};
+use super::command_line::{self, Complex, LineCommands, ShellWord};
 use super::glob::{self, Glob};
 use super::{loose, programs};
 
 /// The reach of a command, or the one that a rule allows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Reach {
+pub(super) enum CommandReach {
     /// Neither the network nor what is outside of the containment.
     Near,
     /// Also the network.
@@ -17,7 +17,7 @@ pub(super) enum Reach {
     Full,
 }
 
-impl Reach {
+impl CommandReach {
     /// The reach of a command. An access that is not known is the widest.
     pub(super) const fn for_plan(plan: &CommandPlan) -> Self {
         match plan.access {
@@ -50,7 +50,7 @@ impl Reach {
 /// The commands that a rule covers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct CommandPattern {
-    reach: Reach,
+    reach: CommandReach,
     commands: Vec<CommandWords>,
 }
 
@@ -71,13 +71,13 @@ impl CommandPattern {
     ///
     /// # Errors
     /// Names the first thing in the text that is no plain word.
-    pub(super) fn parse(reach: Reach, text: &str) -> Result<Self, Complex> {
+    pub(super) fn parse(reach: CommandReach, text: &str) -> Result<Self, Complex> {
         let commands = command_line::parse_pattern(text)?;
         let commands = commands.into_iter().map(CommandWords::new).collect();
         Ok(Self { reach, commands })
     }
 
-    pub(super) const fn reach(&self) -> Reach {
+    pub(super) const fn reach(&self) -> CommandReach {
         self.reach
     }
 
@@ -88,7 +88,7 @@ impl CommandPattern {
     }
 
     /// True if a rule that allows covers a command: word by word, and no command that reaches further.
-    pub(super) fn allows(&self, words: &[String], reach: Reach) -> bool {
+    pub(super) fn allows(&self, words: &[String], reach: CommandReach) -> bool {
         let covers = |command: &CommandWords| command.allows(words);
         self.reach.allows(reach) && self.commands.iter().any(covers)
     }
@@ -102,8 +102,8 @@ impl CommandPattern {
     pub(super) fn touches(
         &self,
         line: &str,
-        parts: Result<&Parts, &Complex>,
-        reach: Reach,
+        parts: Result<&LineCommands, &Complex>,
+        reach: CommandReach,
     ) -> bool {
         let touches = |command: &CommandWords| command.touches(line, parts);
         reach >= self.reach && self.commands.iter().any(touches)
@@ -111,7 +111,7 @@ impl CommandPattern {
 }
 
 impl CommandWords {
-    fn new(mut words: Vec<Word>) -> Self {
+    fn new(mut words: Vec<ShellWord>) -> Self {
         let too_wide = too_wide(&words);
         let sequence = loose::Sequence::from_words(&words);
         let is_open = words.pop_if(|last| is_star(last)).is_some();
@@ -142,7 +142,7 @@ impl CommandWords {
     }
 
     /// True if a rule that denies or asks covers a line.
-    fn touches(&self, line: &str, parts: Result<&Parts, &Complex>) -> bool {
+    fn touches(&self, line: &str, parts: Result<&LineCommands, &Complex>) -> bool {
         let Ok(parts) = parts else {
             return self.sequence.is_in(line);
         };
@@ -206,7 +206,7 @@ impl CommandWords {
 }
 
 /// Why a rule that allows may not have these words, if it may not.
-fn too_wide(words: &[Word]) -> Option<String> {
+fn too_wide(words: &[ShellWord]) -> Option<String> {
     let (program, arguments) = words.split_first()?;
     if !program.stars.is_empty() {
         return Some("a rule that allows names its program".to_owned());
@@ -232,11 +232,11 @@ fn too_wide(words: &[Word]) -> Option<String> {
 }
 
 /// Whether a word of a rule is a wildcard and nothing else.
-fn is_star(word: &Word) -> bool {
+fn is_star(word: &ShellWord) -> bool {
     word.text == "*" && word.stars == [0]
 }
 
-fn globs(word: &Word) -> Vec<Glob> {
+fn globs(word: &ShellWord) -> Vec<Glob> {
     let of_character = |(at, c): (usize, char)| {
         if c == '*' && word.stars.binary_search(&at).is_ok() {
             Glob::Any
@@ -256,8 +256,8 @@ pub(super) fn exact(words: &[String]) -> Option<String> {
 
 /// The pattern that is offered for a command: the name of a usual command with any arguments, or else its words. `None` if a
 /// line cannot show it. With the network it has the words in any case.
-pub(super) fn suggested(words: &[String], reach: Reach) -> Option<String> {
-    let usual = programs::usual_name(words).filter(|_| reach == Reach::Near);
+pub(super) fn suggested(words: &[String], reach: CommandReach) -> Option<String> {
+    let usual = programs::usual_name(words).filter(|_| reach == CommandReach::Near);
     let open = usual.and_then(exact).map(|name| format!("{name} *"));
     let covers = |pattern: &String| {
         let parsed = CommandPattern::parse(reach, pattern);

@@ -11,14 +11,14 @@ fn rule(text: &str) -> Rule {
 }
 
 /// Whether a rule that allows covers a line of one command.
-fn allows(text: &str, line: &str, reach: Reach) -> bool {
+fn allows(text: &str, line: &str, reach: CommandReach) -> bool {
     let parts = parse(line).unwrap();
     assert_eq!(parts.len(), 1, "{line}");
     rule(text).allows_command("bash", &parts[0], reach)
 }
 
 /// Whether a rule that denies covers a line.
-fn touches(text: &str, line: &str, reach: Reach) -> bool {
+fn touches(text: &str, line: &str, reach: CommandReach) -> bool {
     rule(text).touches_command("bash", line, parse(line).as_ref(), reach)
 }
 
@@ -101,19 +101,19 @@ fn a_rule_covers_commands_word_by_word() {
             continue;
         };
         for line in covered {
-            assert!(allows(text, line, Reach::Near), "{text}: {line}");
+            assert!(allows(text, line, CommandReach::Near), "{text}: {line}");
         }
         for line in not_covered {
-            assert!(!allows(text, line, Reach::Near), "{text}: {line}");
+            assert!(!allows(text, line, CommandReach::Near), "{text}: {line}");
         }
-        assert!(!rule(text).allows_command("job", &[], Reach::Near));
+        assert!(!rule(text).allows_command("job", &[], CommandReach::Near));
     }
 }
 
 /// Spec: [APPR-21]
 #[test]
 fn a_rule_that_allows_covers_what_reaches_as_far_and_one_that_denies_what_reaches_further() {
-    use Reach::{Full, Near, Network};
+    use CommandReach::{Full, Near, Network};
     for (text, allowed, denied) in [
         ("bash(a *)", &[Near][..], &[Near, Network, Full][..]),
         ("bash+network(a *)", &[Near, Network], &[Network, Full]),
@@ -180,7 +180,7 @@ fn a_rule_that_denies_finds_its_words_behind_folders_options_and_programs_that_r
         ("bash(eval *)", "eval x", true),
     ] {
         assert_eq!(
-            touches(text, line, Reach::Near),
+            touches(text, line, CommandReach::Near),
             is_touched,
             "{text}: {line}"
         );
@@ -192,7 +192,7 @@ fn a_rule_that_denies_finds_its_words_behind_folders_options_and_programs_that_r
 fn the_rule_of_a_command_is_not_made_of_what_a_line_cannot_show() {
     let of = |words: &[&str]| {
         let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
-        Rule::for_commands("bash", &[&words], Reach::Near)
+        Rule::for_commands("bash", &[&words], CommandReach::Near)
     };
     assert_eq!(
         of(&["git", "commit", "-m", "it's *"]).unwrap().to_string(),
@@ -206,7 +206,7 @@ fn the_rule_of_a_command_is_not_made_of_what_a_line_cannot_show() {
 /// Spec: [APPR-23]
 #[test]
 fn usual_commands_are_offered_with_any_arguments_and_all_commands_of_a_line_together() {
-    let offered = |line: &str, reach: Reach| {
+    let offered = |line: &str, reach: CommandReach| {
         let parts = command_line::parse(line).unwrap();
         let commands: Vec<&Vec<String>> = parts.iter().collect();
         Rule::for_commands("bash", &commands, reach)
@@ -236,9 +236,9 @@ fn usual_commands_are_offered_with_any_arguments_and_all_commands_of_a_line_toge
         ("cargo test --config x", "bash(cargo test --config x)"),
         ("go test -exec x", "bash(go test -exec x)"),
     ] {
-        assert_eq!(offered(line, Reach::Near), rule, "{line}");
+        assert_eq!(offered(line, CommandReach::Near), rule, "{line}");
     }
-    let with_network = offered("cargo test && ls a", Reach::Network);
+    let with_network = offered("cargo test && ls a", CommandReach::Network);
     assert_eq!(with_network, "bash+network(cargo test; ls a)");
 }
 
@@ -248,13 +248,13 @@ fn a_rule_of_several_commands_covers_each_and_denies_each() {
     let rule: Rule = "bash(cargo test *; tail *)".parse().unwrap();
     let allows = |line: &str| {
         let parts = command_line::parse(line).unwrap();
-        let covers = |words: &Vec<String>| rule.allows_command("bash", words, Reach::Near);
+        let covers = |words: &Vec<String>| rule.allows_command("bash", words, CommandReach::Near);
         parts.iter().all(covers)
     };
     assert!(allows("cargo test -p x | tail -3") && allows("tail a") && !allows("cargo build"));
     let touches = |line: &str| {
         let parts = command_line::parse(line);
-        rule.touches_command("bash", line, parts.as_ref(), Reach::Full)
+        rule.touches_command("bash", line, parts.as_ref(), CommandReach::Full)
     };
     assert!(touches("ls; tail a") && touches("cargo test") && !touches("ls; cargo build"));
 }
@@ -267,7 +267,7 @@ proptest! {
         other in prop::collection::vec("[a-c*'\" -]{0,3}", 1..5),
         network in any::<bool>(),
     ) {
-        let reach = if network { Reach::Network } else { Reach::Near };
+        let reach = if network { CommandReach::Network } else { CommandReach::Near };
         let rule = Rule::for_commands("bash", &[&words], reach).unwrap();
         prop_assert_eq!(&rule.to_string().parse::<Rule>().unwrap(), &rule);
         let is_taken = words[0].chars().all(char::is_alphanumeric) && !words[0].is_empty();
@@ -280,7 +280,7 @@ proptest! {
     fn no_text_of_a_rule_and_no_line_panics(text in any::<String>(), line in any::<String>()) {
         if let Ok(rule) = format!("bash({text})").parse::<Rule>() {
             prop_assert_eq!(rule.to_string(), format!("bash({text})"));
-            rule.touches_command("bash", &line, parse(&line).as_ref(), Reach::Near);
+            rule.touches_command("bash", &line, parse(&line).as_ref(), CommandReach::Near);
         }
     }
 }

@@ -2,41 +2,41 @@
 
 use harness_protocol::{Access, ApprovalMode, CommandPlan, RuleAction, hidden};
 
-use super::command_line::{self, Complex, Parts};
-use super::command_pattern::Reach;
+use super::command_line::{self, Complex, LineCommands};
+use super::command_pattern::CommandReach;
 use super::loose;
-use super::policy::{Decision, Policy, refuse};
+use super::policy::{ApprovalPolicy, Decision, refuse};
 use super::programs;
-use super::removal::Kept;
+use super::removal::ProtectedFolders;
 use super::rule::Rule;
 
 /// Maximum number of commands of a line for which a rule is offered: it has to be read.
 const MAX_OFFERED: usize = 5;
 
 /// A command, if it can be read.
-struct Line<'a> {
+struct ParsedCommand<'a> {
     plan: &'a CommandPlan,
-    parts: Result<Parts, Complex>,
-    reach: Reach,
+    parts: Result<LineCommands, Complex>,
+    reach: CommandReach,
 }
 
-impl<'a> Line<'a> {
+impl<'a> ParsedCommand<'a> {
     fn for_plan(plan: &'a CommandPlan) -> Self {
         Self {
             plan,
             parts: command_line::parse(&plan.command),
-            reach: Reach::for_plan(plan),
+            reach: CommandReach::for_plan(plan),
         }
     }
 
     /// Whether it says that it changes and sends nothing.
     fn reads(&self) -> bool {
-        self.plan.access == Access::Read && self.reach == Reach::Near
+        self.plan.access == Access::Read && self.reach == CommandReach::Near
     }
 
     /// Whether what it may reach holds, and nothing of what it reaches can harm the operator's approvals.
     fn is_held(&self) -> bool {
-        self.plan.contained && !self.plan.answers_itself && self.reach == Reach::Near
+        self.plan.contained && !self.plan.answers_itself && self.reach == CommandReach::Near
     }
 
     /// The reason of an approval with the first hidden character of the command.
@@ -48,14 +48,14 @@ impl<'a> Line<'a> {
     }
 }
 
-impl Policy<'_> {
+impl ApprovalPolicy<'_> {
     /// Decides about a command: rules that deny come first, then those that ask, then those that allow,
     /// then the mode.
     ///
     /// One command of a line is enough for a rule that denies or asks; rules that allow cover each of them,
     /// and none covers a line that is complex. In the mode `plan` no rule allows anything.
     pub(super) fn decide_command(&self, tool: &str, plan: &CommandPlan) -> Decision {
-        let line = Line::for_plan(plan);
+        let line = ParsedCommand::for_plan(plan);
         if self.mode == ApprovalMode::Plan && !line.reads() {
             return refuse(
                 "the mode is plan, in which a command only reads: access \"read\", and no network",
@@ -90,8 +90,8 @@ impl Policy<'_> {
     }
 
     /// Why an operator is asked about a command whatever allows it.
-    fn asked_always(&self, tool: &str, line: &Line<'_>) -> Option<String> {
-        let kept = Kept {
+    fn asked_always(&self, tool: &str, line: &ParsedCommand<'_>) -> Option<String> {
+        let kept = ProtectedFolders {
             folder: self.folder,
             home: self.home,
         };
@@ -111,7 +111,7 @@ impl Policy<'_> {
     }
 
     /// The first rule of an action that covers something of a line.
-    fn touching(&self, action: RuleAction, tool: &str, line: &Line<'_>) -> Option<Rule> {
+    fn touching(&self, action: RuleAction, tool: &str, line: &ParsedCommand<'_>) -> Option<Rule> {
         let parts = line.parts.as_ref();
         let touches =
             |rule: &Rule| rule.touches_command(tool, &line.plan.command, parts, line.reach);
@@ -119,13 +119,17 @@ impl Policy<'_> {
     }
 
     /// Whether rules that allow cover all commands of a line.
-    fn is_command_allowed(&self, tool: &str, line: &Line<'_>) -> bool {
+    fn is_command_allowed(&self, tool: &str, line: &ParsedCommand<'_>) -> bool {
         let uncovered = self.uncovered(tool, line);
         uncovered.is_some_and(|commands| commands.is_empty())
     }
 
     /// The commands of a line that no rule allows yet. `None` if no rule can allow the line.
-    fn uncovered<'l>(&self, tool: &str, line: &'l Line<'_>) -> Option<Vec<&'l Vec<String>>> {
+    fn uncovered<'l>(
+        &self,
+        tool: &str,
+        line: &'l ParsedCommand<'_>,
+    ) -> Option<Vec<&'l Vec<String>>> {
         let parts = line.parts.as_ref().ok()?;
         if self.mode == ApprovalMode::Plan || line.plan.answers_itself {
             return None;
@@ -143,7 +147,7 @@ impl Policy<'_> {
 
     /// The rule that covers the commands of a line which no rule allows yet, if one may. What one cannot see through, or what
     /// reaches everything, is allowed once.
-    fn offered(&self, tool: &str, line: &Line<'_>) -> Option<Rule> {
+    fn offered(&self, tool: &str, line: &ParsedCommand<'_>) -> Option<Rule> {
         let commands = self.uncovered(tool, line)?;
         // A rule for a program that takes commands from another one would cover all that this writes.
         let is_joined = line.parts.as_ref().is_ok_and(|parts| parts.len() > 1);
@@ -155,19 +159,23 @@ impl Policy<'_> {
             return None;
         }
         match line.reach {
-            Reach::Near | Reach::Network => Rule::for_commands(tool, &commands, line.reach),
-            Reach::Full => None,
+            CommandReach::Near | CommandReach::Network => {
+                Rule::for_commands(tool, &commands, line.reach)
+            }
+            CommandReach::Full => None,
         }
     }
 
     /// Why an operator is asked, in one line.
-    fn because(&self, line: &Line<'_>) -> String {
+    fn because(&self, line: &ParsedCommand<'_>) -> String {
         let mut reasons = Vec::new();
         match line.reach {
-            Reach::Full => reasons.push("it has full access, so nothing contains it".to_owned()),
-            Reach::Network => reasons.push("it may reach the network".to_owned()),
-            Reach::Near if line.reads() => {}
-            Reach::Near => match self.mode {
+            CommandReach::Full => {
+                reasons.push("it has full access, so nothing contains it".to_owned());
+            }
+            CommandReach::Network => reasons.push("it may reach the network".to_owned()),
+            CommandReach::Near if line.reads() => {}
+            CommandReach::Near => match self.mode {
                 ApprovalMode::Ask | ApprovalMode::Edits => {
                     reasons.push("the mode asks before every command".to_owned());
                 }
@@ -177,7 +185,7 @@ impl Policy<'_> {
         if line.plan.answers_itself {
             reasons.push("it could answer approvals itself".to_owned());
         }
-        if !line.plan.contained && line.reach != Reach::Full {
+        if !line.plan.contained && line.reach != CommandReach::Full {
             reasons.push("nothing holds it to what it may reach".to_owned());
         }
         if let Some(file) = &line.plan.changeable_program {

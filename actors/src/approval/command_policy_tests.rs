@@ -5,7 +5,7 @@ use std::path::Path;
 use harness_protocol::{Backend, HeldRule, Scope};
 
 use super::*;
-use crate::approval::table::{Row, rows};
+use crate::approval::table::{CommandCase, rows};
 
 const MODES: [ApprovalMode; 5] = [
     ApprovalMode::Plan,
@@ -16,7 +16,7 @@ const MODES: [ApprovalMode; 5] = [
 ];
 
 fn decide(mode: ApprovalMode, rules: &[HeldRule], plan: &CommandPlan) -> Decision {
-    let policy = Policy {
+    let policy = ApprovalPolicy {
         mode,
         rules,
         folder: Path::new("/home/ana/proj"),
@@ -34,7 +34,7 @@ fn word(decision: &Decision) -> &'static str {
 }
 
 /// The rule that is offered in the mode `ask`.
-fn offered(row: &Row) -> Option<Rule> {
+fn offered(row: &CommandCase) -> Option<Rule> {
     match decide(ApprovalMode::Ask, &row.rules, &row.plan()) {
         Decision::Ask { rule, .. } => rule,
         Decision::Allow | Decision::Refuse(_) => None,
@@ -46,7 +46,8 @@ fn offered(row: &Row) -> Option<Rule> {
 fn a10_the_table_says_what_is_decided_about_each_command() {
     let rows = rows();
     assert!(rows.len() >= 300);
-    let decided = |row: &Row| MODES.map(|mode| word(&decide(mode, &row.rules, &row.plan())));
+    let decided =
+        |row: &CommandCase| MODES.map(|mode| word(&decide(mode, &row.rules, &row.plan())));
     let others: Vec<(&str, [&str; 5])> = rows
         .iter()
         .map(|row| (row.line, decided(row)))

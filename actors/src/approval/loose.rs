@@ -2,16 +2,16 @@
 //!
 //! Invariant: it never allows anything.
 
-use super::command_line::{Complex, Parts, Word};
+use super::command_line::{Complex, LineCommands, ShellWord};
 use super::programs;
 
 /// The words of a rule, which are looked for one after the other.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Sequence(Vec<Piece>);
+pub(super) struct Sequence(Vec<RuleWord>);
 
 /// A run of word characters in a rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Piece {
+struct RuleWord {
     text: String,
     /// Whether it is beside a wildcard, so that a part of a word is enough.
     is_part: bool,
@@ -19,7 +19,7 @@ struct Piece {
 
 impl Sequence {
     /// The word characters of a rule; of its program only the name.
-    pub(super) fn from_words(words: &[Word]) -> Self {
+    pub(super) fn from_words(words: &[ShellWord]) -> Self {
         let mut pieces = Vec::new();
         for (index, word) in words.iter().enumerate() {
             let is_part = !word.stars.is_empty();
@@ -28,7 +28,7 @@ impl Sequence {
             } else {
                 &word.text
             };
-            pieces.extend(runs(text).map(|run| Piece {
+            pieces.extend(runs(text).map(|run| RuleWord {
                 text: run.to_owned(),
                 is_part,
             }));
@@ -77,7 +77,7 @@ fn without_joining_dashes(line: &str) -> String {
 
 /// True if a shell in a line reads its commands from a pipe, a here-string or a file, so that they are not
 /// among the words of the line.
-pub(super) fn feeds_shell(line: &str, parts: Result<&Parts, &Complex>) -> bool {
+pub(super) fn feeds_shell(line: &str, parts: Result<&LineCommands, &Complex>) -> bool {
     let reads = |text: &str, is_grouped: bool, is_fed: bool| {
         let commands = commands(text, is_grouped);
         commands.iter().any(|words| {

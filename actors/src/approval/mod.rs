@@ -17,6 +17,6 @@ mod table;
 pub use approver::{Approver, ApproverAnswer, ApproverFuture, DenyAll, Operators};
 pub use book::{FolderRules, NO_INODE, RuleBook};
 pub(crate) use command_line::{PlainLine, plain_line};
-pub use policy::{Decision, Policy};
+pub use policy::{ApprovalPolicy, Decision};
 pub(crate) use rule::covers_path;
 pub use rule::{COMMAND_TOOL, MAX_RULE, Rule, RuleError};

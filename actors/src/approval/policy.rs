@@ -3,14 +3,14 @@
 use std::path::Path;
 
 use harness_protocol::{
-    ApprovalMode, ChangeAction, FileChange, HeldRule, Place, RuleAction, Subject,
+    ApprovalMode, ChangeAction, FileChange, FilePlace, HeldRule, RuleAction, Subject,
 };
 
 use super::Rule;
 
 /// The facts about a planned action of a tool.
 #[derive(Debug, Clone, Copy)]
-pub struct Policy<'a> {
+pub struct ApprovalPolicy<'a> {
     /// How much the conversation is trusted.
     pub mode: ApprovalMode,
     /// The rules that hold, in any order.
@@ -37,7 +37,7 @@ pub enum Decision {
     },
 }
 
-impl Policy<'_> {
+impl ApprovalPolicy<'_> {
     /// Decides about what a tool is about to do.
     #[must_use]
     pub fn decide(&self, tool: &str, subject: &Subject) -> Decision {
@@ -64,8 +64,8 @@ impl Policy<'_> {
         let is_locked = self.mode == ApprovalMode::Locked;
         let is_removed = change.action == ChangeAction::Removed;
         let because = match change.place {
-            Place::Workspace => None,
-            Place::Protected if change.by_command => {
+            FilePlace::Workspace => None,
+            FilePlace::Protected if change.by_command => {
                 let did = match is_removed {
                     true => "removed",
                     false => "changed",
@@ -74,8 +74,8 @@ impl Policy<'_> {
                     "the command {did} a file that tells other programs what to do"
                 ))
             }
-            Place::Protected => Some("the file tells other programs what to do".to_owned()),
-            Place::Outside | Place::Unknown => {
+            FilePlace::Protected => Some("the file tells other programs what to do".to_owned()),
+            FilePlace::Outside | FilePlace::Unknown => {
                 Some("the file is outside the conversation's folder".to_owned())
             }
         };
@@ -169,7 +169,7 @@ mod tests {
 
     use super::*;
 
-    fn change(path: &str, asked: Option<&str>, place: Place) -> FileChange {
+    fn change(path: &str, asked: Option<&str>, place: FilePlace) -> FileChange {
         FileChange {
             path: path.to_owned(),
             asked: asked.map(str::to_owned),
@@ -207,7 +207,7 @@ mod tests {
                 by: None,
             })
             .collect();
-        let policy = Policy {
+        let policy = ApprovalPolicy {
             mode,
             rules: &rules,
             folder: Path::new("/w"),
@@ -227,15 +227,15 @@ mod tests {
         use ApprovalMode::{Ask, Edits, Locked, Plan, Sandbox};
         for (place, decided) in [
             (
-                Place::Workspace,
+                FilePlace::Workspace,
                 ["refuse", "ask", "allow", "allow", "refuse"],
             ),
             (
-                Place::Protected,
+                FilePlace::Protected,
                 ["refuse", "ask once", "ask once", "ask once", "refuse"],
             ),
             (
-                Place::Outside,
+                FilePlace::Outside,
                 ["refuse", "ask once", "ask once", "ask once", "refuse"],
             ),
         ] {
@@ -255,7 +255,7 @@ mod tests {
     fn a09_deny_comes_before_ask_and_ask_before_allow_in_any_order() {
         use ApprovalMode::{Ask, Edits, Locked, Plan};
         use RuleAction::{Allow as Yes, Ask as Maybe, Deny as No};
-        let inside = change("/w/src/a", None, Place::Workspace);
+        let inside = change("/w/src/a", None, FilePlace::Workspace);
         let all = [
             (Yes, "edit(**)"),
             (Maybe, "edit(src/**)"),
@@ -275,7 +275,7 @@ mod tests {
             // A rule is about its tool.
             assert_ne!(decide(Ask, &all[..1], "write", &inside), "allow");
         }
-        for place in [Place::Protected, Place::Outside] {
+        for place in [FilePlace::Protected, FilePlace::Outside] {
             let change = change("/w/x", None, place);
             assert_eq!(decide(Edits, &all[..1], "edit", &change), "ask once");
             assert_eq!(decide(Edits, &[(No, "edit(x)")], "edit", &change), "refuse");
@@ -287,7 +287,7 @@ mod tests {
     fn a09_a_link_is_allowed_by_both_names_and_denied_by_either() {
         use ApprovalMode::{Ask, Edits};
         use RuleAction::{Allow as Yes, Deny as No};
-        let linked = change("/w/real/a", Some("/w/alias/a"), Place::Workspace);
+        let linked = change("/w/real/a", Some("/w/alias/a"), FilePlace::Workspace);
         let (by_name, by_target) = ((Yes, "edit(alias/**)"), (Yes, "edit(real/a)"));
         assert_eq!(decide(Ask, &[by_name], "edit", &linked), "ask");
         assert_eq!(decide(Ask, &[by_target], "edit", &linked), "ask");
@@ -295,13 +295,13 @@ mod tests {
         for denied in ["edit(alias/a)", "edit(real/*)"] {
             assert_eq!(decide(Edits, &[(No, denied)], "edit", &linked), "refuse");
         }
-        let from_outside = change("/w/a", Some("/tmp/a"), Place::Workspace);
+        let from_outside = change("/w/a", Some("/tmp/a"), FilePlace::Workspace);
         assert_eq!(
             decide(Ask, &[(Yes, "edit(**)")], "edit", &from_outside),
             "ask"
         );
         // A folder whose name only begins alike is another one.
-        let sibling = change("/work/a", None, Place::Workspace);
+        let sibling = change("/work/a", None, FilePlace::Workspace);
         assert_eq!(
             decide(Ask, &[(Yes, "edit(**)")], "edit", &sibling),
             "ask once"

@@ -6,7 +6,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::command_line::{Complex, Parts};
+use super::command_line::{Complex, LineCommands};
 use super::{loose, programs};
 use crate::lexical::lexical;
 
@@ -32,22 +32,22 @@ const UNNAMED: &str = "what its words do not name";
 
 /// The folders that a command must not remove unasked.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Kept<'a> {
+pub(super) struct ProtectedFolders<'a> {
     /// The conversation's.
     pub(super) folder: &'a Path,
     /// The operator's home folder, if it is known.
     pub(super) home: Option<&'a Path>,
 }
 
-impl Kept<'_> {
+impl ProtectedFolders<'_> {
     /// The kept folder that a command in that folder would remove, if there is one, or [`UNNAMED`].
     pub(super) fn removed_by(
         &self,
         line: &str,
-        parts: Result<&Parts, &Complex>,
+        parts: Result<&LineCommands, &Complex>,
         start: &Path,
     ) -> Option<&'static str> {
-        let mut search = Search {
+        let mut search = RemovalSearch {
             kept: self,
             places: vec![start.to_owned()],
         };
@@ -70,14 +70,14 @@ impl Kept<'_> {
     }
 }
 
-struct Search<'a> {
-    kept: &'a Kept<'a>,
+struct RemovalSearch<'a> {
+    kept: &'a ProtectedFolders<'a>,
     /// Where the command may be: where it starts, and where each change of the folder led. Which of them
     /// succeeded is not known.
     places: Vec<PathBuf>,
 }
 
-impl Search<'_> {
+impl RemovalSearch<'_> {
     /// Looks into a command whose words are known.
     fn in_command(&mut self, words: &[String]) -> Option<&'static str> {
         let (program, arguments) = words.split_first()?;

@@ -8,7 +8,7 @@ const HOME: &str = "the home folder, or all that is in it";
 
 /// The finding about a command that starts in that folder.
 fn removed_from(start: &str, line: &str) -> Option<&'static str> {
-    let kept = Kept {
+    let kept = ProtectedFolders {
         folder: Path::new("/home/ana/proj"),
         home: Some(Path::new("/home/ana")),
     };
@@ -152,7 +152,7 @@ fn a_long_command_is_looked_at_to_its_end_and_in_time() {
 /// Spec: [APPR-25]
 #[test]
 fn without_a_home_folder_the_conversations_is_kept() {
-    let kept = Kept {
+    let kept = ProtectedFolders {
         folder: Path::new("/w"),
         home: None,
     };

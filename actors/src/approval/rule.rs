@@ -7,8 +7,8 @@ use std::str::FromStr;
 use derive_more::{Display, Error};
 use harness_protocol::RuleAction;
 
-use super::command_line::{Complex, Parts};
-use super::command_pattern::{CommandPattern, Reach, suggested};
+use super::command_line::{Complex, LineCommands};
+use super::command_pattern::{CommandPattern, CommandReach, suggested};
 use super::glob::{self, Glob, wild};
 
 /// The tool whose rules are about commands.
@@ -92,7 +92,7 @@ impl Rule {
     pub(super) fn for_commands(
         tool: &str,
         commands: &[&Vec<String>],
-        reach: Reach,
+        reach: CommandReach,
     ) -> Option<Self> {
         let mut patterns: Vec<String> = Vec::new();
         for words in commands {
@@ -124,13 +124,13 @@ impl Rule {
     }
 
     /// Whether the rule, if it allows, covers one command for that tool.
-    pub(super) fn allows_command(&self, tool: &str, words: &[String], reach: Reach) -> bool {
+    pub(super) fn allows_command(&self, tool: &str, words: &[String], reach: CommandReach) -> bool {
         let command = self.command.as_ref().filter(|_| self.tool == tool);
         command.is_some_and(|command| command.allows(words, reach))
     }
 
     /// True if the rule, if it denies or asks, is about commands for that tool which reach so far.
-    pub(super) fn limits_commands(&self, tool: &str, reach: Reach) -> bool {
+    pub(super) fn limits_commands(&self, tool: &str, reach: CommandReach) -> bool {
         let command = self.command.as_ref().filter(|_| self.tool == tool);
         command.is_some_and(|command| reach >= command.reach())
     }
@@ -140,8 +140,8 @@ impl Rule {
         &self,
         tool: &str,
         line: &str,
-        parts: Result<&Parts, &Complex>,
-        reach: Reach,
+        parts: Result<&LineCommands, &Complex>,
+        reach: CommandReach,
     ) -> bool {
         let command = self.command.as_ref().filter(|_| self.tool == tool);
         command.is_some_and(|command| command.touches(line, parts, reach))
@@ -151,7 +151,7 @@ impl Rule {
 impl fmt::Display for Rule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let reach = self.command.as_ref().map(CommandPattern::reach);
-        let suffix = reach.map_or("", Reach::suffix);
+        let suffix = reach.map_or("", CommandReach::suffix);
         write!(f, "{}{suffix}({})", self.tool, self.pattern)
     }
 }
@@ -161,10 +161,10 @@ impl FromStr for Rule {
 
     fn from_str(text: &str) -> Result<Self, RuleError> {
         let (name, rest) = text.split_once('(').unwrap_or((text, ""));
-        let (tool, reach) = [Reach::Network, Reach::Full]
+        let (tool, reach) = [CommandReach::Network, CommandReach::Full]
             .into_iter()
             .find_map(|reach| Some((name.strip_suffix(reach.suffix())?, reach)))
-            .unwrap_or((name, Reach::Near));
+            .unwrap_or((name, CommandReach::Near));
         let is_of_commands = tool == COMMAND_TOOL;
         let refuse = |reason: &str| RuleError {
             text: text.to_owned(),
@@ -191,7 +191,7 @@ impl FromStr for Rule {
             let has = |complex| format!("it is about plain words and quotes, and has {complex}");
             Some(parsed.map_err(|complex| refuse(&has(complex)))?)
         } else {
-            if reach != Reach::Near {
+            if reach != CommandReach::Near {
                 return Err(refuse("only rules about commands say how far they reach"));
             }
             check_path(pattern).map_err(refuse)?;

@@ -6,7 +6,7 @@ const TABLE: &str = include_str!("../../../specs/examples/commands.tsv");
 
 /// A command of the table, how it runs, and what is expected of it.
 #[derive(Debug, Clone)]
-pub(super) struct Row {
+pub(super) struct CommandCase {
     /// The text in the table.
     pub(super) line: &'static str,
     pub(super) command: String,
@@ -21,7 +21,7 @@ pub(super) struct Row {
     pub(super) offers: String,
 }
 
-impl Row {
+impl CommandCase {
     /// The command as it will run.
     pub(super) fn plan(&self) -> CommandPlan {
         CommandPlan {
@@ -42,7 +42,7 @@ impl Row {
 }
 
 /// All rows.
-pub(super) fn rows() -> Vec<Row> {
+pub(super) fn rows() -> Vec<CommandCase> {
     let sets: Vec<(&str, HeldRule)> = TABLE.lines().filter_map(rule).collect();
     let rows = TABLE.lines().filter(|line| !line.starts_with(['#', '@']));
     rows.map(|line| row(line, &sets)).collect()
@@ -70,7 +70,7 @@ fn rule(line: &'static str) -> Option<(&'static str, HeldRule)> {
     Some((set, held))
 }
 
-fn row(line: &'static str, sets: &[(&str, HeldRule)]) -> Row {
+fn row(line: &'static str, sets: &[(&str, HeldRule)]) -> CommandCase {
     let fields: Vec<&str> = line.split('\t').collect();
     let [
         command,
@@ -92,7 +92,7 @@ fn row(line: &'static str, sets: &[(&str, HeldRule)]) -> Row {
     let of_set = sets.iter().filter(|(name, _)| *name == set);
     let rules: Vec<HeldRule> = of_set.map(|(_, rule)| rule.clone()).collect();
     assert_eq!(rules.is_empty(), set == "none", "{line:?}");
-    Row {
+    CommandCase {
         line,
         command: unescape(command),
         access: match access {

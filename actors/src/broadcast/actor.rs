@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use actix::prelude::*;
 use futures_util::future::FutureExt as _;
-use harness_protocol::{DeltaKind, Event, State};
+use harness_protocol::{ActivityState, DeltaKind, Event};
 use serde_json::Value;
 
-use super::frame::{Frame, View};
+use super::frame::{EventView, Frame};
 use super::messages::{CloseSubscribers, Closing, Join, Joined, Publish};
 use super::now::Now;
 use super::presence::Attendance;
@@ -17,7 +17,7 @@ use super::ring::Ring;
 use super::subscription::{self, Subscriber};
 use super::tails::{StepId, Tails};
 use crate::ids::ConversationId;
-use crate::journal::{Piece, Position};
+use crate::journal::{BlockPiece, Position};
 
 /// Maximum number of orders that wait for the actor; publishing does not count against it.
 const MAILBOX: usize = 1024;
@@ -77,8 +77,8 @@ impl BroadcastActor {
 
     /// The same, which shows blocks that a service left unfinished when it died.
     #[must_use]
-    pub fn showing(self, unfinished: &[Piece]) -> Self {
-        let shown = |block: &Piece| (block.index, (block.kind, block.text.clone()));
+    pub fn showing(self, unfinished: &[BlockPiece]) -> Self {
+        let shown = |block: &BlockPiece| (block.index, (block.kind, block.text.clone()));
         Self {
             open: unfinished.iter().map(shown).collect(),
             ..self
@@ -105,7 +105,7 @@ impl BroadcastActor {
                 self.now.state = *state;
                 self.now.message.clone_from(message);
                 self.now.timestamp = *timestamp;
-                if matches!(state, State::Idle | State::Error) {
+                if matches!(state, ActivityState::Idle | ActivityState::Error) {
                     self.now.run_id = None;
                     self.tails.clear();
                 }
@@ -114,7 +114,7 @@ impl BroadcastActor {
                 approval,
                 timestamp,
             } => {
-                self.now.state = State::WaitingApproval;
+                self.now.state = ActivityState::WaitingApproval;
                 self.now.message.clone_from(&approval.tool);
                 self.now.timestamp = *timestamp;
                 self.now.run_id = Some(approval.run_id);
@@ -180,9 +180,9 @@ impl BroadcastActor {
     }
 
     /// The events for a client that becomes live, besides the records that it lacks.
-    fn greeting(&self, view: View, resumed: bool) -> Vec<Frame> {
+    fn greeting(&self, view: EventView, resumed: bool) -> Vec<Frame> {
         match view {
-            View::Plain if resumed && self.now.interrupted => {
+            EventView::Plain if resumed && self.now.interrupted => {
                 let status = Event::Status {
                     state: self.now.state,
                     message: self.now.message.clone(),
@@ -190,8 +190,8 @@ impl BroadcastActor {
                 };
                 vec![Frame::passing(&status)]
             }
-            View::Plain => Vec::new(),
-            View::Full => {
+            EventView::Plain => Vec::new(),
+            EventView::Full => {
                 let attached = Event::Attached {
                     conversation: self.conversation.to_string(),
                     position: self.position.to_string(),

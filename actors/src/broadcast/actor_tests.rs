@@ -6,7 +6,7 @@
 use bytes::Bytes;
 use futures_util::StreamExt as _;
 
-use super::super::{BOUND, Delivery, RING_EVENTS, Subscription};
+use super::super::{BOUND, BroadcastSubscription, Delivery, RING_EVENTS};
 use super::*;
 use crate::journal::Epoch;
 use crate::send::tell;
@@ -21,7 +21,7 @@ pub(in crate::broadcast) fn at(seq: u64) -> Position {
 
 pub(in crate::broadcast) fn idle() -> Now {
     Now {
-        state: State::Idle,
+        state: ActivityState::Idle,
         message: String::new(),
         timestamp: 5,
         run_id: None,
@@ -64,7 +64,7 @@ fn delta(index: u64, offset: u64, text: &str) -> Publish {
     })
 }
 
-async fn join(broadcast: &Addr<BroadcastActor>, after: Option<u64>, view: View) -> Joined {
+async fn join(broadcast: &Addr<BroadcastActor>, after: Option<u64>, view: EventView) -> Joined {
     let (name, epoch) = (None, None);
     let join = Join {
         after,
@@ -75,15 +75,15 @@ async fn join(broadcast: &Addr<BroadcastActor>, after: Option<u64>, view: View) 
     broadcast.send(join).await.unwrap()
 }
 
-async fn attach(broadcast: &Addr<BroadcastActor>, view: View) -> Subscription {
+async fn attach(broadcast: &Addr<BroadcastActor>, view: EventView) -> BroadcastSubscription {
     attach_behind(broadcast, None, view).await
 }
 
 async fn attach_behind(
     broadcast: &Addr<BroadcastActor>,
     after: Option<u64>,
-    view: View,
-) -> Subscription {
+    view: EventView,
+) -> BroadcastSubscription {
     match join(broadcast, after, view).await {
         Joined::Live { subscription, .. } => subscription,
         other => panic!("{other:?}"),
@@ -91,7 +91,7 @@ async fn attach_behind(
 }
 
 /// The events that are there by now, without ids.
-fn taken(subscription: &mut Subscription) -> Vec<Event> {
+fn taken(subscription: &mut BroadcastSubscription) -> Vec<Event> {
     let mut events = Vec::new();
     while let Some(Some(delivery)) = subscription.next().now_or_never() {
         events.push(decoded(&delivery.bytes));
@@ -114,7 +114,7 @@ fn attached(position: u64, run_id: Option<u64>) -> Event {
     Event::Attached {
         conversation: "c".to_owned(),
         position: at(position).to_string(),
-        state: State::Idle,
+        state: ActivityState::Idle,
         message: String::new(),
         run_id,
     }
@@ -126,7 +126,7 @@ async fn every_client_sees_the_same_bytes_in_order_and_a_burst_loses_nothing() {
     let (broadcast, _) = broadcaster(0);
     let mut clients = Vec::new();
     for _ in 0..3 {
-        clients.push(attach(&broadcast, View::Plain).await);
+        clients.push(attach(&broadcast, EventView::Plain).await);
     }
     let to = broadcast.clone().recipient();
     for seq in 1..=2000 {
@@ -152,8 +152,8 @@ async fn every_client_sees_the_same_bytes_in_order_and_a_burst_loses_nothing() {
 async fn a_client_that_lags_is_taken_off_and_the_others_miss_nothing() {
     for (events, size) in [(BOUND.events + 50, 1), (12, BOUND.bytes / 10)] {
         let (broadcast, attendance) = broadcaster(0);
-        let stalled = attach(&broadcast, View::Plain).await;
-        let mut reading = attach(&broadcast, View::Plain).await;
+        let stalled = attach(&broadcast, EventView::Plain).await;
+        let mut reading = attach(&broadcast, EventView::Plain).await;
         let to = broadcast.clone().recipient();
         for seq in 1..=events as u64 {
             tell(&to, lasting(seq, text(&"x".repeat(size))));
@@ -174,7 +174,7 @@ async fn a_client_that_lags_is_taken_off_and_the_others_miss_nothing() {
 #[actix::test]
 async fn one_event_larger_than_the_bound_still_arrives_with_what_follows() {
     let (broadcast, _) = broadcaster(0);
-    let mut reading = attach(&broadcast, View::Plain).await;
+    let mut reading = attach(&broadcast, EventView::Plain).await;
     let to = broadcast.clone().recipient();
     tell(&to, lasting(1, text(&"x".repeat(BOUND.bytes + 1))));
     tell(&to, lasting(2, text("more")));
@@ -191,21 +191,21 @@ async fn a_client_that_comes_back_soon_gets_what_it_lacks_from_memory() {
         tell(&to, lasting(seq, text("x")));
     }
     for (after, first) in [(10, Some(11)), (15, Some(16)), (20, None)] {
-        let mut client = attach_behind(&broadcast, Some(after), View::Plain).await;
+        let mut client = attach_behind(&broadcast, Some(after), EventView::Plain).await;
         let next = client.next().now_or_never().flatten();
         assert_eq!(next.map(|delivery| delivery.seq), first.map(Some));
     }
     // What it lacks is not here, or is not yet.
     for after in [0, 9, 21] {
-        let joined = join(&broadcast, Some(after), View::Plain).await;
+        let joined = join(&broadcast, Some(after), EventView::Plain).await;
         assert!(matches!(joined, Joined::Behind { end: 20 }), "{joined:?}");
     }
     for seq in 21..=21 + RING_EVENTS as u64 {
         tell(&to, lasting(seq, text("x")));
     }
-    let joined = join(&broadcast, Some(20), View::Plain).await;
+    let joined = join(&broadcast, Some(20), EventView::Plain).await;
     assert!(matches!(joined, Joined::Behind { .. }), "{joined:?}");
-    let joined = join(&broadcast, Some(21), View::Plain).await;
+    let joined = join(&broadcast, Some(21), EventView::Plain).await;
     assert!(matches!(joined, Joined::Live { .. }), "{joined:?}");
 }
 
@@ -230,14 +230,14 @@ async fn a_client_that_attaches_in_a_block_gets_the_text_so_far_as_one_delta() {
         offset: 0,
         text: text.to_owned(),
     };
-    let mut client = attach(&broadcast, View::Full).await;
+    let mut client = attach(&broadcast, EventView::Full).await;
     assert_eq!(taken(&mut client), [attached(2, Some(4)), open("so far")]);
-    let mut plain = attach(&broadcast, View::Plain).await;
+    let mut plain = attach(&broadcast, EventView::Plain).await;
     assert_eq!(taken(&mut plain), []);
 
     tell(&to, Publish::Passing(Event::Discarded {}));
     tell(&to, delta(1, 0, "anew"));
-    let mut client = attach(&broadcast, View::Full).await;
+    let mut client = attach(&broadcast, EventView::Full).await;
     assert_eq!(taken(&mut client), [attached(2, Some(4)), open("anew")]);
 
     let failed = Event::ReplyFailed {
@@ -245,7 +245,7 @@ async fn a_client_that_attaches_in_a_block_gets_the_text_so_far_as_one_delta() {
         timestamp: 1,
     };
     tell(&to, lasting(3, failed));
-    let mut client = attach(&broadcast, View::Full).await;
+    let mut client = attach(&broadcast, EventView::Full).await;
     assert_eq!(taken(&mut client), [attached(3, Some(4))]);
     assert_eq!(taken(&mut plain), []);
 }
@@ -254,8 +254,8 @@ async fn a_client_that_attaches_in_a_block_gets_the_text_so_far_as_one_delta() {
 #[actix::test]
 async fn the_plain_view_has_the_six_types_only() {
     let (broadcast, _) = broadcaster(0);
-    let mut plain = attach(&broadcast, View::Plain).await;
-    let mut full = attach(&broadcast, View::Full).await;
+    let mut plain = attach(&broadcast, EventView::Plain).await;
+    let mut full = attach(&broadcast, EventView::Full).await;
     let to = broadcast.clone().recipient();
     let examples = include_str!("../../../specs/examples/events.jsonl");
     let mut all = Vec::new();
@@ -304,24 +304,24 @@ async fn the_plain_view_has_the_six_types_only() {
 #[actix::test]
 async fn somebody_who_comes_back_is_told_that_the_service_died() {
     let now = Now {
-        state: State::Error,
+        state: ActivityState::Error,
         message: "interrupted".to_owned(),
         interrupted: true,
         ..idle()
     };
     let died = Event::Status {
-        state: State::Error,
+        state: ActivityState::Error,
         message: "interrupted".to_owned(),
         timestamp: 5,
     };
     let (broadcast, _) = broadcaster_with(3, now);
-    let mut plain = attach_behind(&broadcast, Some(3), View::Plain).await;
+    let mut plain = attach_behind(&broadcast, Some(3), EventView::Plain).await;
     assert_eq!(taken(&mut plain), [died]);
-    let mut live = attach(&broadcast, View::Plain).await;
+    let mut live = attach(&broadcast, EventView::Plain).await;
     assert_eq!(taken(&mut live), []);
-    let mut full = attach(&broadcast, View::Full).await;
+    let mut full = attach(&broadcast, EventView::Full).await;
     let greeting = taken(&mut full);
-    let is_error = |event: &Event| matches!(event, Event::Attached { state: State::Error, message, .. } if message == "interrupted");
+    let is_error = |event: &Event| matches!(event, Event::Attached { state: ActivityState::Error, message, .. } if message == "interrupted");
     assert!(
         greeting.len() == 1 && is_error(&greeting[0]),
         "{greeting:?}"
@@ -334,7 +334,7 @@ async fn somebody_who_comes_back_is_told_that_the_service_died() {
         timestamp: 1,
     };
     tell(&broadcast.clone().recipient(), lasting(4, run));
-    let mut plain = attach_behind(&broadcast, Some(4), View::Plain).await;
+    let mut plain = attach_behind(&broadcast, Some(4), EventView::Plain).await;
     assert_eq!(taken(&mut plain), []);
 }
 
@@ -343,12 +343,12 @@ async fn somebody_who_comes_back_is_told_that_the_service_died() {
 async fn clients_are_told_once_of_many_that_come_and_go() {
     tokio::time::pause();
     let (broadcast, _) = broadcaster(0);
-    let mut watching = attach(&broadcast, View::Full).await;
-    let mut plain = attach(&broadcast, View::Plain).await;
+    let mut watching = attach(&broadcast, EventView::Full).await;
+    let mut plain = attach(&broadcast, EventView::Plain).await;
     let named = |name: &str| Join {
         epoch: None,
         after: None,
-        view: View::Full,
+        view: EventView::Full,
         name: Some(name.to_owned()),
     };
     let mut others = Vec::new();
@@ -376,11 +376,11 @@ async fn clients_are_told_once_of_many_that_come_and_go() {
 async fn a_broadcaster_that_is_closed_takes_nobody() {
     for closing in [Closing::Stopping, Closing::Deleted] {
         let (broadcast, _) = broadcaster(0);
-        let mut client = attach(&broadcast, View::Full).await;
+        let mut client = attach(&broadcast, EventView::Full).await;
         broadcast.send(CloseSubscribers(closing)).await.unwrap();
         assert_eq!(taken(&mut client).len(), 1);
         assert_eq!(client.next().await, None);
-        let joined = join(&broadcast, Some(0), View::Full).await;
+        let joined = join(&broadcast, Some(0), EventView::Full).await;
         assert!(
             matches!(joined, Joined::Closed(why) if why == closing),
             "{joined:?}"
@@ -393,7 +393,7 @@ async fn a_broadcaster_that_is_closed_takes_nobody() {
 async fn a_broadcaster_that_nobody_knows_any_more_is_gone() {
     tokio::time::pause();
     let (broadcast, attendance) = broadcaster(0);
-    let mut client = attach(&broadcast, View::Plain).await;
+    let mut client = attach(&broadcast, EventView::Plain).await;
     tell(&broadcast.clone().recipient(), lasting(1, text("x")));
     let remembered = client.next().await.unwrap().bytes;
     drop(client);
@@ -409,7 +409,7 @@ async fn a_broadcaster_that_nobody_knows_any_more_is_gone() {
 #[actix::test]
 async fn a_replaced_journal_leaves_nothing_of_the_old_one_to_show() {
     let (broadcast, attendance) = broadcaster(0);
-    let mut client = attach(&broadcast, View::Full).await;
+    let mut client = attach(&broadcast, EventView::Full).await;
     let to = broadcast.clone().recipient();
     for seq in 1..=5 {
         tell(&to, lasting(seq, text("old")));
@@ -421,20 +421,20 @@ async fn a_replaced_journal_leaves_nothing_of_the_old_one_to_show() {
     };
     tell(&to, Publish::Rewritten { position });
     // It gets what was shown before, and its queue ends.
-    let live = attach_behind(&broadcast, Some(3), View::Full).await;
+    let live = attach_behind(&broadcast, Some(3), EventView::Full).await;
     let seen = client.by_ref().collect::<Vec<Delivery>>().await;
     assert_eq!(seen.len(), 7);
     drop(client);
     assert_eq!(attendance.count(), 1);
     for (after, end) in [(0, 3), (5, 3)] {
-        let behind = join(&broadcast, Some(after), View::Full).await;
+        let behind = join(&broadcast, Some(after), EventView::Full).await;
         assert!(matches!(behind, Joined::Behind { end: other } if other == end));
     }
     for (epoch, is_served) in [(Epoch(7), false), (Epoch(8), true)] {
         let join = Join {
             after: Some(3),
             epoch: Some(epoch),
-            view: View::Full,
+            view: EventView::Full,
             name: None,
         };
         match broadcast.send(join).await.unwrap() {
@@ -444,7 +444,7 @@ async fn a_replaced_journal_leaves_nothing_of_the_old_one_to_show() {
         }
     }
     drop(live);
-    let mut live = attach(&broadcast, View::Full).await;
+    let mut live = attach(&broadcast, EventView::Full).await;
     let shown = taken(&mut live);
     assert!(
         matches!(&shown[..], [Event::Attached { position: told, .. }] if *told == position.to_string()),
@@ -477,7 +477,7 @@ async fn every_client_sees_what_a_call_shows_and_a_late_one_its_end() {
     let (broadcast, _) = broadcaster(0);
     let mut early = Vec::new();
     for _ in 0..3 {
-        early.push(attach(&broadcast, View::Full).await);
+        early.push(attach(&broadcast, EventView::Full).await);
     }
     let to = broadcast.clone().recipient();
     let long = "a line\n".repeat(20_000);
@@ -489,8 +489,8 @@ async fn every_client_sees_what_a_call_shows_and_a_late_one_its_end() {
     for piece in &pieces {
         tell(&to, Publish::Passing(piece.clone()));
     }
-    let mut late = attach(&broadcast, View::Full).await;
-    let mut plain = attach(&broadcast, View::Plain).await;
+    let mut late = attach(&broadcast, EventView::Full).await;
+    let mut plain = attach(&broadcast, EventView::Plain).await;
     for client in &mut early {
         assert_eq!(taken(client)[1..], pieces);
     }
@@ -505,7 +505,7 @@ async fn every_client_sees_what_a_call_shows_and_a_late_one_its_end() {
     assert_eq!(taken(&mut plain), []);
     // One that comes back has what it missed first.
     tell(&to, lasting(1, text("a")));
-    let mut back = attach_behind(&broadcast, Some(0), View::Full).await;
+    let mut back = attach_behind(&broadcast, Some(0), EventView::Full).await;
     let said = taken(&mut back);
     assert_eq!(said[0], text("a"));
     assert_eq!(said[2..], tails);
@@ -516,16 +516,16 @@ async fn every_client_sees_what_a_call_shows_and_a_late_one_its_end() {
 async fn what_a_call_showed_is_gone_with_its_result_and_with_its_run() {
     let ended = Event::RunEnded {
         run_id: 1,
-        outcome: harness_protocol::Outcome::Cancelled,
+        outcome: harness_protocol::EndOutcome::Cancelled,
         message: String::new(),
-        usage: harness_protocol::Usage::default(),
-        run_usage: harness_protocol::Usage::default(),
+        usage: harness_protocol::TokenUsage::default(),
+        run_usage: harness_protocol::TokenUsage::default(),
         duration_ms: None,
         by: None,
         timestamp: 1,
     };
     let failed = Event::Status {
-        state: State::Error,
+        state: ActivityState::Error,
         message: "the disk is full".to_owned(),
         timestamp: 1,
     };
@@ -539,9 +539,12 @@ async fn what_a_call_showed_is_gone_with_its_result_and_with_its_run() {
         let (broadcast, _) = broadcaster(0);
         let to = broadcast.clone().recipient();
         tell(&to, Publish::Passing(output("toolu_1", 0, "x")));
-        assert_eq!(taken(&mut attach(&broadcast, View::Full).await).len(), 2);
+        assert_eq!(
+            taken(&mut attach(&broadcast, EventView::Full).await).len(),
+            2
+        );
         tell(&to, end.clone());
-        let said = taken(&mut attach(&broadcast, View::Full).await);
+        let said = taken(&mut attach(&broadcast, EventView::Full).await);
         assert_eq!(said.len(), 1, "{end:?}: {said:?}");
     }
 }
@@ -550,8 +553,8 @@ async fn what_a_call_showed_is_gone_with_its_result_and_with_its_run() {
 #[actix::test]
 async fn a_client_that_does_not_read_is_taken_off_and_goes_on_behind_a_gap() {
     let (broadcast, _) = broadcaster(0);
-    let slow = attach(&broadcast, View::Full).await;
-    let mut quick = attach(&broadcast, View::Full).await;
+    let slow = attach(&broadcast, EventView::Full).await;
+    let mut quick = attach(&broadcast, EventView::Full).await;
     let to = broadcast.clone().recipient();
     let piece = "x".repeat(8192);
     let mut offset = 0;
@@ -563,7 +566,7 @@ async fn a_client_that_does_not_read_is_taken_off_and_goes_on_behind_a_gap() {
             .send(Join {
                 after: Some(99),
                 epoch: None,
-                view: View::Full,
+                view: EventView::Full,
                 name: None,
             })
             .await
@@ -577,7 +580,7 @@ async fn a_client_that_does_not_read_is_taken_off_and_goes_on_behind_a_gap() {
     }
     let seen = slow.collect::<Vec<Delivery>>().await;
     assert_eq!(seen, []);
-    let mut again = attach_behind(&broadcast, Some(0), View::Full).await;
+    let mut again = attach_behind(&broadcast, Some(0), EventView::Full).await;
     let tail = "x".repeat(65536);
     assert_eq!(
         taken(&mut again)[1],

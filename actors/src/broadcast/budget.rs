@@ -30,10 +30,10 @@ pub const ANSWER_GRACE: Duration = Duration::from_millis(500);
 
 /// The bytes that may be lent. Clones share it.
 #[derive(Debug, Clone)]
-pub struct ReadBudget(Arc<Shared>);
+pub struct ReadBudget(Arc<BudgetShared>);
 
 #[derive(Debug)]
-struct Shared {
+struct BudgetShared {
     bytes: usize,
     grace: Duration,
     turns: Arc<Semaphore>,
@@ -47,13 +47,13 @@ struct Shared {
 struct Loans {
     bytes: usize,
     next: u64,
-    all: BTreeMap<u64, Arc<Mutex<Held>>>,
+    all: BTreeMap<u64, Arc<Mutex<ClientLoan>>>,
 }
 
 /// The loan of one client.
 #[derive(Debug)]
-struct Held {
-    parts: VecDeque<Part>,
+struct ClientLoan {
+    parts: VecDeque<LoanPart>,
     /// Number of bytes that it counts as.
     bytes: usize,
     touched_at: Instant,
@@ -62,7 +62,7 @@ struct Held {
 
 /// One part of a loan, for example an event.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Part {
+pub struct LoanPart {
     /// The record that a client has reached when it has taken the part.
     pub upto: u64,
     /// The bytes for it.
@@ -73,9 +73,9 @@ pub struct Part {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Lent {
     /// A whole part, or the rest of one.
-    Part(Part),
+    Part(LoanPart),
     /// A piece of a part that has more of them, and the rest of the part before the piece was taken from it.
-    Piece(Part, Bytes),
+    Piece(LoanPart, Bytes),
     /// There is nothing more.
     Over,
     /// The rest was taken back.
@@ -97,7 +97,7 @@ impl ReadBudget {
     /// back.
     #[must_use]
     pub fn new(bytes: usize, grace: Duration) -> Self {
-        Self(Arc::new(Shared {
+        Self(Arc::new(BudgetShared {
             bytes,
             grace,
             turns: Arc::new(Semaphore::new(TURNS)),
@@ -114,7 +114,7 @@ impl ReadBudget {
     }
 
     /// Lends something, as soon as there is room.
-    pub async fn lend(&self, parts: VecDeque<Part>) -> Loan {
+    pub async fn lend(&self, parts: VecDeque<LoanPart>) -> Loan {
         let sum: usize = parts.iter().map(|part| part.bytes.len()).sum();
         // What is larger than everything that may be lent counts as half of it, or it would wait
         // until nobody else has anything.
@@ -133,8 +133,14 @@ impl ReadBudget {
         }
     }
 
-    fn lent(&self, lent: &mut Loans, parts: VecDeque<Part>, bytes: usize, now: Instant) -> Loan {
-        let held = Arc::new(Mutex::new(Held {
+    fn lent(
+        &self,
+        lent: &mut Loans,
+        parts: VecDeque<LoanPart>,
+        bytes: usize,
+        now: Instant,
+    ) -> Loan {
+        let held = Arc::new(Mutex::new(ClientLoan {
             parts,
             bytes,
             touched_at: now,
@@ -158,7 +164,7 @@ impl ReadBudget {
     }
 }
 
-impl Shared {
+impl BudgetShared {
     /// Takes back what was not touched for longest until there is room; else tells when more can
     /// be.
     fn make_room(&self, bytes: usize, now: Instant) -> Result<MutexGuard<'_, Loans>, Instant> {
@@ -201,7 +207,7 @@ impl Loans {
 #[derive(Debug)]
 pub struct Loan {
     number: u64,
-    held: Arc<Mutex<Held>>,
+    held: Arc<Mutex<ClientLoan>>,
     budget: ReadBudget,
 }
 
@@ -218,7 +224,7 @@ impl Loan {
             Some(part) if part.bytes.len() > most => {
                 let before = part.bytes.clone();
                 let (upto, bytes) = (part.upto, part.bytes.split_to(most));
-                Lent::Piece(Part { upto, bytes }, before)
+                Lent::Piece(LoanPart { upto, bytes }, before)
             }
             Some(_) => held.parts.pop_front().map_or(Lent::Over, Lent::Part),
         }
@@ -226,7 +232,7 @@ impl Loan {
 
     /// The next part, which stays where it is.
     #[must_use]
-    pub fn next(&self) -> Option<Part> {
+    pub fn next(&self) -> Option<LoanPart> {
         lock(&self.held).parts.front().cloned()
     }
 

@@ -4,8 +4,8 @@ use super::*;
 
 const GRACE: Duration = Duration::from_millis(250);
 
-fn parts(sizes: &[usize]) -> VecDeque<Part> {
-    let part = |(upto, size): (u64, &usize)| Part {
+fn parts(sizes: &[usize]) -> VecDeque<LoanPart> {
+    let part = |(upto, size): (u64, &usize)| LoanPart {
         upto,
         bytes: vec![b'x'; *size].into(),
     };

@@ -16,11 +16,11 @@ use futures_util::{Stream, StreamExt as _};
 use tokio::time::Sleep;
 
 use super::budget::{Lent, ReadBudget};
-use super::frame::View;
-use super::lack::{Begun, End, Lack, LentPage};
+use super::frame::EventView;
+use super::lack::{Begun, Lack, LentPage, StreamEndReason};
 use super::messages::{Closing, Join, Joined};
 use super::presence::{Attendance, FollowGuard};
-use super::subscription::{Delivery, Subscription};
+use super::subscription::{BroadcastSubscription, Delivery};
 use crate::journal::{Epoch, Journal, Position};
 
 /// Maximum size of one piece of a journal's bytes that is handed out. The server copies a piece into the buffer of the
@@ -32,7 +32,7 @@ const PUBLISHING: Duration = Duration::from_millis(20);
 
 /// The place where a client begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Start {
+pub enum FollowerStart {
     /// With what happens from now on.
     Live,
     /// After that record of that life of the journal.
@@ -47,12 +47,12 @@ pub enum Followed {
     /// It is live from here on. Told once, when the client began live.
     Live(Position),
     /// The stream is over.
-    Ended(End),
+    Ended(StreamEndReason),
 }
 
 /// The source of a client's events.
 #[derive(Clone)]
-pub struct Source {
+pub struct FollowerSource {
     /// The journal, for records that it lacks.
     pub journal: Arc<dyn Journal>,
     /// The broadcaster, for events from now on.
@@ -68,7 +68,7 @@ pub struct Follower {
     journal: Arc<dyn Journal>,
     broadcast: Recipient<Join>,
     budget: ReadBudget,
-    view: View,
+    view: EventView,
     name: Option<String>,
     /// The last record that the client got, once that is known.
     at: Option<u64>,
@@ -77,15 +77,15 @@ pub struct Follower {
     /// The event that the client got a part of.
     begun: Option<Begun>,
     ready: VecDeque<Followed>,
-    step: Step,
+    step: FollowerStep,
     _following: FollowGuard,
 }
 
 /// The event that the client waits for.
-enum Step {
+enum FollowerStep {
     Joining(Pin<Box<dyn Future<Output = Result<Joined, MailboxError>>>>),
     Reading {
-        reading: Pin<Box<dyn Future<Output = Result<LentPage, End>>>>,
+        reading: Pin<Box<dyn Future<Output = Result<LentPage, StreamEndReason>>>>,
         end: u64,
     },
     /// It gets what was read up to record `at`, and reads on or joins.
@@ -95,23 +95,28 @@ enum Step {
     },
     /// For the broadcaster to say what the client has.
     Waiting(Pin<Box<Sleep>>),
-    Live(Subscription),
+    Live(BroadcastSubscription),
     Ended,
 }
 
 impl Follower {
     /// A client that begins there. The conversation is not let go while it follows.
     #[must_use]
-    pub fn new(source: Source, view: View, name: Option<String>, start: Start) -> Self {
-        let Source {
+    pub fn new(
+        source: FollowerSource,
+        view: EventView,
+        name: Option<String>,
+        start: FollowerStart,
+    ) -> Self {
+        let FollowerSource {
             journal,
             broadcast,
             attendance,
             budget,
         } = source;
         let (at, epoch) = match start {
-            Start::Live => (None, None),
-            Start::Behind(position) => (Some(position.seq), Some(position.epoch)),
+            FollowerStart::Live => (None, None),
+            FollowerStart::Behind(position) => (Some(position.seq), Some(position.epoch)),
         };
         let mut follower = Self {
             journal,
@@ -123,7 +128,7 @@ impl Follower {
             epoch,
             begun: None,
             ready: VecDeque::new(),
-            step: Step::Ended,
+            step: FollowerStep::Ended,
             _following: attendance.follow(),
         };
         follower.join();
@@ -137,7 +142,7 @@ impl Follower {
             view: self.view,
             name: self.name.clone(),
         };
-        self.step = Step::Joining(Box::pin(self.broadcast.send(join)));
+        self.step = FollowerStep::Joining(Box::pin(self.broadcast.send(join)));
     }
 
     fn read(&mut self, after: u64, end: u64) {
@@ -150,15 +155,15 @@ impl Follower {
             end,
         };
         let reading = Box::pin(lack.read());
-        self.step = Step::Reading { reading, end };
+        self.step = FollowerStep::Reading { reading, end };
     }
 
-    fn end(&mut self, end: End) {
+    fn end(&mut self, end: StreamEndReason) {
         // After half an event no other frame may follow.
         if self.begun.is_none() {
             self.ready.push_back(Followed::Ended(end));
         }
-        self.step = Step::Ended;
+        self.step = FollowerStep::Ended;
     }
 
     fn joined(&mut self, joined: Result<Joined, MailboxError>) {
@@ -172,20 +177,20 @@ impl Follower {
                     self.at = Some(position.seq);
                     self.epoch = Some(position.epoch);
                 }
-                self.step = Step::Live(subscription);
+                self.step = FollowerStep::Live(subscription);
             }
             Ok(Joined::Behind { end }) if self.at.is_some_and(|at| at > end) => self.wait(),
             Ok(Joined::Behind { end }) => self.read(self.at.unwrap_or(end), end),
             // The broadcaster hears that the journal was replaced a little later.
             Ok(Joined::Elsewhere) if !self.is_replaced() => self.wait(),
-            Ok(Joined::Elsewhere) => self.end(End::Closed(Closing::Replaced)),
-            Ok(Joined::Closed(closing)) => self.end(End::Closed(closing)),
-            Err(_) => self.end(End::Gone),
+            Ok(Joined::Elsewhere) => self.end(StreamEndReason::Closed(Closing::Replaced)),
+            Ok(Joined::Closed(closing)) => self.end(StreamEndReason::Closed(closing)),
+            Err(_) => self.end(StreamEndReason::Gone),
         }
     }
 
     fn wait(&mut self) {
-        self.step = Step::Waiting(Box::pin(tokio::time::sleep(PUBLISHING)));
+        self.step = FollowerStep::Waiting(Box::pin(tokio::time::sleep(PUBLISHING)));
     }
 
     /// True if the journal is no longer the one that the client has seen.
@@ -194,7 +199,7 @@ impl Follower {
             .is_some_and(|epoch| epoch != self.journal.end().epoch)
     }
 
-    fn took(&mut self, page: Result<LentPage, End>, end: u64) {
+    fn took(&mut self, page: Result<LentPage, StreamEndReason>, end: u64) {
         let mut page = match page {
             Ok(page) => page,
             Err(reason) => return self.end(reason),
@@ -204,12 +209,12 @@ impl Follower {
             match page.loan.next() {
                 Some(part) if begun.is_of(&part) => page.loan.skip(begun.sent),
                 Some(_) | None => {
-                    self.step = Step::Ended;
+                    self.step = FollowerStep::Ended;
                     return;
                 }
             }
         }
-        self.step = Step::Taking { page, end };
+        self.step = FollowerStep::Taking { page, end };
     }
 
     /// Hands out what was read.
@@ -269,29 +274,29 @@ impl Follower {
                 return Poll::Ready(Some(next));
             }
             match &mut self.step {
-                Step::Joining(joining) => {
+                FollowerStep::Joining(joining) => {
                     let joined = ready!(joining.as_mut().poll(cx));
                     self.joined(joined);
                 }
-                Step::Reading { reading, end } => {
+                FollowerStep::Reading { reading, end } => {
                     let end = *end;
                     let page = ready!(reading.as_mut().poll(cx));
                     self.took(page, end);
                 }
-                Step::Taking { page, end } => {
+                FollowerStep::Taking { page, end } => {
                     let lent = page.loan.take(most);
                     let (page_at, is_over, end) = (page.at, page.is_over, *end);
                     self.lent(lent, page_at, is_over, end);
                 }
-                Step::Waiting(waiting) => {
+                FollowerStep::Waiting(waiting) => {
                     ready!(waiting.as_mut().poll(cx));
                     self.join();
                 }
-                Step::Live(subscription) => {
+                FollowerStep::Live(subscription) => {
                     let delivery = ready!(subscription.poll_next_unpin(cx));
                     self.delivered(delivery);
                 }
-                Step::Ended => return Poll::Ready(None),
+                FollowerStep::Ended => return Poll::Ready(None),
             }
         }
     }

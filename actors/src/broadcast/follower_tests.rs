@@ -19,8 +19,8 @@ use crate::broadcast::messages::{CloseSubscribers, Publish};
 use crate::event::event;
 use crate::ids::ConversationId;
 use crate::journal::{
-    Activity, AppendError, Damage, Durability, Entry, Header, MemoryJournal, NewRecord, Page,
-    PageLimit, Record, Replaced,
+    Activity, AppendError, Durability, Header, JournalDamage, JournalEntry, JournalPage,
+    MemoryJournal, NewRecord, PageLimit, Record, Replaced,
 };
 use crate::reply::Block;
 use crate::send::tell;
@@ -41,8 +41,8 @@ pub(in super::super) fn broadcaster(position: Position) -> Addr<BroadcastActor> 
 fn follower(
     journal: Arc<dyn Journal>,
     broadcast: &Addr<BroadcastActor>,
-    view: View,
-    start: Start,
+    view: EventView,
+    start: FollowerStart,
 ) -> Follower {
     within(&budget(), journal, broadcast, view, start)
 }
@@ -55,10 +55,10 @@ pub(in super::super) fn within(
     budget: &ReadBudget,
     journal: Arc<dyn Journal>,
     broadcast: &Addr<BroadcastActor>,
-    view: View,
-    start: Start,
+    view: EventView,
+    start: FollowerStart,
 ) -> Follower {
-    let source = Source {
+    let source = FollowerSource {
         journal,
         broadcast: broadcast.clone().recipient(),
         attendance: Attendance::default(),
@@ -68,9 +68,9 @@ pub(in super::super) fn within(
 }
 
 /// Behind that record of the journal as it is.
-pub(in super::super) fn behind(journal: &dyn Journal, seq: u64) -> Start {
+pub(in super::super) fn behind(journal: &dyn Journal, seq: u64) -> FollowerStart {
     let start = Position::start(journal.end().epoch);
-    Start::Behind(Position { seq, ..start })
+    FollowerStart::Behind(Position { seq, ..start })
 }
 
 pub(in super::super) fn status(message: &str) -> Record {
@@ -97,7 +97,7 @@ struct Seen {
     /// The open block, as far as it came since the client was live.
     open: Option<(u64, String)>,
     finished_blocks: u64,
-    ended: Option<End>,
+    ended: Option<StreamEndReason>,
 }
 
 impl Seen {
@@ -173,14 +173,14 @@ struct Reading {
     attaches: u64,
     /// How many records before that it starts; none to start live.
     behind: Option<u64>,
-    view: View,
+    view: EventView,
 }
 
 fn reading() -> impl Strategy<Value = Reading> {
     let every = prop_oneof![1..10_u64, 100..800_u64, 2000..4000_u64];
     let most = prop_oneof![1..20_usize, 100..3000_usize];
     let behind = prop::option::weighted(0.7, 0..ALL);
-    let view = select(vec![View::Full, View::Full, View::Plain]);
+    let view = select(vec![EventView::Full, EventView::Full, EventView::Plain]);
     (every, most, 0..ALL, behind, view).prop_map(|(every, most, attaches, behind, view)| Reading {
         every,
         most,
@@ -232,7 +232,7 @@ async fn follow(readings: &[Reading], size: usize, pause: u64) {
         for (reader, reading) in readers.iter_mut().zip(readings) {
             if seq == reading.attaches + 1 {
                 let start = reading.behind.map(|behind| seq.saturating_sub(behind + 1));
-                let from = start.map_or(Start::Live, |seq| behind(&*journal, seq));
+                let from = start.map_or(FollowerStart::Live, |seq| behind(&*journal, seq));
                 let journal = Arc::clone(&journal) as Arc<dyn Journal>;
                 let follower = follower(journal, &broadcast, reading.view, from);
                 *reader = Some((follower, Seen::default(), start.unwrap_or_default()));
@@ -264,9 +264,9 @@ async fn follow(readings: &[Reading], size: usize, pause: u64) {
         while let Some(followed) = follower.next().await {
             seen.take(followed);
         }
-        assert_eq!(seen.ended, Some(End::Closed(Closing::Stopping)));
+        assert_eq!(seen.ended, Some(StreamEndReason::Closed(Closing::Stopping)));
         let first = seen.live_from.unwrap_or(start) + 1;
-        let is_shown = |seq: &u64| reading.view == View::Full || !seq.is_multiple_of(3);
+        let is_shown = |seq: &u64| reading.view == EventView::Full || !seq.is_multiple_of(3);
         let expected: Vec<u64> = (first..=ALL).filter(is_shown).collect();
         assert_eq!(seen.seqs, expected, "{reading:?}");
     }
@@ -288,7 +288,7 @@ proptest! {
 
 /// A journal with these records, which counts how often it is read.
 struct Fake {
-    entries: Mutex<Vec<Entry>>,
+    entries: Mutex<Vec<JournalEntry>>,
     end: u64,
     error: Option<StorageError>,
     reads: AtomicU64,
@@ -296,7 +296,7 @@ struct Fake {
 
 impl Fake {
     fn new(seqs: &[u64], end: u64) -> Self {
-        let entry = |seq: &u64| Entry {
+        let entry = |seq: &u64| JournalEntry {
             position: at(*seq),
             at: 1000,
             record: status(&seq.to_string()),
@@ -334,14 +334,18 @@ impl Journal for Fake {
         unused()
     }
 
-    fn read(&self, after: u64, limit: PageLimit) -> StorageFuture<Result<Page, StorageError>> {
+    fn read(
+        &self,
+        after: u64,
+        limit: PageLimit,
+    ) -> StorageFuture<Result<JournalPage, StorageError>> {
         self.reads.fetch_add(1, Ordering::Relaxed);
         if let Some(error) = &self.error {
             return Box::pin(ready(Err(error.clone())));
         }
         let entries = self.entries.lock().unwrap();
         let behind = entries.iter().filter(|entry| entry.position.seq > after);
-        let mut page = Page {
+        let mut page = JournalPage {
             entries: behind.cloned().collect(),
             at_end: true,
         };
@@ -350,8 +354,8 @@ impl Journal for Fake {
         Box::pin(ready(Ok(page)))
     }
 
-    fn check(&self) -> StorageFuture<Result<Damage, StorageError>> {
-        Box::pin(ready(Ok(Damage::default())))
+    fn check(&self) -> StorageFuture<Result<JournalDamage, StorageError>> {
+        Box::pin(ready(Ok(JournalDamage::default())))
     }
 
     fn replace(
@@ -387,7 +391,7 @@ fn frames(seen: &[Followed]) -> Vec<String> {
 fn shown(seq: u64) -> String {
     let event = event(&status(&seq.to_string()), 1);
     let frame = Frame::lasting(at(seq), &event);
-    String::from_utf8(frame.bytes(View::Full).unwrap().to_vec()).unwrap()
+    String::from_utf8(frame.bytes(EventView::Full).unwrap().to_vec()).unwrap()
 }
 
 /// Spec: [EVENT-15]
@@ -397,14 +401,14 @@ async fn what_cannot_be_read_is_told() {
         let journal = Arc::new(Fake::new(&seqs, end));
         let broadcast = broadcaster(at(end));
         let start = behind(&*journal, 0);
-        let mut plain = follower(journal.clone(), &broadcast, View::Plain, start);
+        let mut plain = follower(journal.clone(), &broadcast, EventView::Plain, start);
         let comment = ": records 3 to 4 cannot be read\n\n".to_owned();
         let mut expected = vec![shown(1), shown(2), comment];
         expected.extend((before..=end).map(shown));
         assert_eq!(frames(&seen(&mut plain).await), expected);
 
         let start = behind(&*journal, 1);
-        let mut full = follower(journal, &broadcast, View::Full, start);
+        let mut full = follower(journal, &broadcast, EventView::Full, start);
         let seen = seen(&mut full).await;
         let Followed::Frame(gap) = &seen[1] else {
             panic!("{seen:?}");
@@ -426,8 +430,8 @@ async fn a_journal_that_cannot_be_read_ends_the_stream_with_the_reason() {
     journal.error = Some(error.clone());
     let broadcast = broadcaster(at(1));
     let start = behind(&journal, 0);
-    let mut client = follower(Arc::new(journal), &broadcast, View::Plain, start);
-    let ended = Followed::Ended(End::Unreadable(error.to_string()));
+    let mut client = follower(Arc::new(journal), &broadcast, EventView::Plain, start);
+    let ended = Followed::Ended(StreamEndReason::Unreadable(error.to_string()));
     assert_eq!(client.next().await, Some(ended));
     assert_eq!(client.next().await, None);
 }
@@ -439,13 +443,13 @@ async fn a_closed_broadcaster_ends_followers_behind_what_it_sent_them() {
         let journal = memory();
         let broadcast = broadcaster(journal.end());
         let start = behind(&*journal, 0);
-        let mut client = follower(journal.clone(), &broadcast, View::Plain, start);
+        let mut client = follower(journal.clone(), &broadcast, EventView::Plain, start);
         assert_eq!(seen(&mut client).await, []);
         tell(&broadcast.clone().recipient(), write(&journal, status("x")));
         broadcast.send(CloseSubscribers(closing)).await.unwrap();
         let seen = seen(&mut client).await;
         assert_eq!(seen.len(), 2);
-        assert_eq!(seen[1], Followed::Ended(End::Closed(closing)));
+        assert_eq!(seen[1], Followed::Ended(StreamEndReason::Closed(closing)));
         assert_eq!(client.next().await, None);
     }
 }
@@ -457,14 +461,14 @@ async fn what_the_broadcaster_has_not_shown_is_not_read_ahead_of_it() {
     let journal = Arc::new(Fake::new(&[1, 2, 3, 4, 5], 5));
     let broadcast = broadcaster(at(3));
     let start = behind(&*journal, 0);
-    let mut client = follower(journal.clone(), &broadcast, View::Plain, start);
+    let mut client = follower(journal.clone(), &broadcast, EventView::Plain, start);
     assert_eq!(
         frames(&seen(&mut client).await),
         [shown(1), shown(2), shown(3)]
     );
     // Its start was read from the journal.
     let start = behind(&*journal, 5);
-    let mut ahead = follower(journal.clone(), &broadcast, View::Plain, start);
+    let mut ahead = follower(journal.clone(), &broadcast, EventView::Plain, start);
     assert_eq!(seen(&mut ahead).await, []);
     let reads = journal.reads.load(Ordering::Relaxed);
     assert!(reads < 5, "it was read {reads} times");
@@ -500,18 +504,23 @@ pub(in super::super) fn rewrite(journal: &MemoryJournal, messages: &[&str]) -> P
 #[actix::test]
 async fn a_journal_that_is_replaced_ends_every_stream_and_mixes_none() {
     tokio::time::pause();
-    let replaced = Followed::Ended(End::Closed(Closing::Replaced));
+    let replaced = Followed::Ended(StreamEndReason::Closed(Closing::Replaced));
     // Shorter than the old one, as long, and longer; told to the broadcaster at once or later.
     for (count, told_later) in [(1, true), (400, false), (400, true), (900, true)] {
         let journal = memory();
         let broadcast = broadcaster(journal.end());
         let to = broadcast.clone().recipient();
-        let mut live = follower(journal.clone(), &broadcast, View::Full, Start::Live);
+        let mut live = follower(
+            journal.clone(),
+            &broadcast,
+            EventView::Full,
+            FollowerStart::Live,
+        );
         for number in 0..400 {
             tell(&to, write(&journal, status(&format!("old {number}"))));
         }
         let start = behind(&*journal, 0);
-        let mut past = follower(journal.clone(), &broadcast, View::Full, start);
+        let mut past = follower(journal.clone(), &broadcast, EventView::Full, start);
         let mut before = Vec::new();
         while before.len() < 3 {
             before.push(past.next().await.unwrap());
@@ -519,9 +528,14 @@ async fn a_journal_that_is_replaced_ends_every_stream_and_mixes_none() {
         let shown = seen(&mut live).await;
         assert!(shown.len() > 1);
         let position = rewrite(&journal, &vec!["new"; count]);
-        let mut early = follower(journal.clone(), &broadcast, View::Full, Start::Live);
+        let mut early = follower(
+            journal.clone(),
+            &broadcast,
+            EventView::Full,
+            FollowerStart::Live,
+        );
         let early_start = behind(&*journal, position.seq);
-        let mut waits = follower(journal.clone(), &broadcast, View::Full, early_start);
+        let mut waits = follower(journal.clone(), &broadcast, EventView::Full, early_start);
         if !told_later {
             tell(&to, Publish::Rewritten { position });
         }
@@ -550,7 +564,7 @@ async fn a_journal_that_is_replaced_ends_every_stream_and_mixes_none() {
         let mut fresh = follower(
             journal.clone(),
             &broadcast,
-            View::Full,
+            EventView::Full,
             behind(&*journal, 0),
         );
         for client in [&mut waits, &mut fresh] {
@@ -565,8 +579,8 @@ async fn a_journal_that_is_replaced_ends_every_stream_and_mixes_none() {
             epoch: crate::journal::Epoch(1),
             ..end
         };
-        let start = Start::Behind(old);
-        let mut stale = follower(journal.clone(), &broadcast, View::Full, start);
+        let start = FollowerStart::Behind(old);
+        let mut stale = follower(journal.clone(), &broadcast, EventView::Full, start);
         assert_eq!(seen(&mut stale).await, std::slice::from_ref(&replaced));
     }
 }

@@ -10,7 +10,7 @@ use crate::journal::Position;
 
 /// The events that a client receives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum View {
+pub enum EventView {
     /// The six types of `GET /events`.
     Plain,
     /// All.
@@ -67,10 +67,10 @@ impl Frame {
 
     /// The bytes for a client, if it is shown the event.
     #[must_use]
-    pub fn bytes(&self, view: View) -> Option<&Bytes> {
+    pub fn bytes(&self, view: EventView) -> Option<&Bytes> {
         match view {
-            View::Plain => self.plain.as_ref(),
-            View::Full => Some(&self.full),
+            EventView::Plain => self.plain.as_ref(),
+            EventView::Full => Some(&self.full),
         }
     }
 

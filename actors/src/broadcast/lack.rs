@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use harness_protocol::Event;
 
-use super::budget::{Loan, Part, ReadBudget};
-use super::frame::{Frame, View};
+use super::budget::{Loan, LoanPart, ReadBudget};
+use super::frame::{EventView, Frame};
 use super::messages::Closing;
 use crate::event::event;
-use crate::journal::{Entry, Epoch, Journal, PageLimit};
+use crate::journal::{Epoch, Journal, JournalEntry, PageLimit};
 
 /// Limit of one read of the journal, for each client that lacks records.
 const PAGE: PageLimit = PageLimit {
@@ -20,7 +20,7 @@ const PAGE: PageLimit = PageLimit {
 
 /// The reason for the end of a stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum End {
+pub enum StreamEndReason {
     /// The broadcaster closed.
     Closed(Closing),
     /// The journal cannot be read.
@@ -33,7 +33,7 @@ pub enum End {
 pub(super) struct Lack {
     pub(super) journal: Arc<dyn Journal>,
     pub(super) budget: ReadBudget,
-    pub(super) view: View,
+    pub(super) view: EventView,
     /// The life of the journal that the client knows.
     pub(super) epoch: Option<Epoch>,
     pub(super) after: u64,
@@ -54,18 +54,19 @@ impl Lack {
     ///
     /// # Errors
     /// The reason why the client gets no further records.
-    pub(super) async fn read(self) -> Result<LentPage, End> {
+    pub(super) async fn read(self) -> Result<LentPage, StreamEndReason> {
         let turn = self.budget.turn().await;
         let page = self.journal.read(self.after, PAGE).await;
-        let page = page.map_err(|error| End::Unreadable(error.to_string()))?;
+        let page = page.map_err(|error| StreamEndReason::Unreadable(error.to_string()))?;
         // Numbers of another life say nothing: what seems to be missing may be there, and what
         // seems to follow does not.
-        let is_other = |entry: &Entry| self.epoch.is_some_and(|it| it != entry.position.epoch);
+        let is_other =
+            |entry: &JournalEntry| self.epoch.is_some_and(|it| it != entry.position.epoch);
         let is_replaced = self
             .epoch
             .is_some_and(|epoch| epoch != self.journal.end().epoch);
         if is_replaced || page.entries.iter().any(is_other) {
-            return Err(End::Closed(Closing::Replaced));
+            return Err(StreamEndReason::Closed(Closing::Replaced));
         }
         let mut parts = VecDeque::new();
         let mut at = self.after;
@@ -96,26 +97,26 @@ impl Lack {
         Ok(LentPage { loan, at, is_over })
     }
 
-    fn part_of(&self, entry: &Entry) -> Option<Part> {
+    fn part_of(&self, entry: &JournalEntry) -> Option<LoanPart> {
         let frame = Frame::lasting(entry.position, &event(&entry.record, entry.at / 1000));
         let bytes = frame.bytes(self.view)?.clone();
-        Some(Part {
+        Some(LoanPart {
             upto: entry.position.seq,
             bytes,
         })
     }
 
     /// Nothing is skipped silently.
-    fn gap(&self, after: u64, before: u64) -> Part {
+    fn gap(&self, after: u64, before: u64) -> LoanPart {
         let (first, last) = (after + 1, before - 1);
         let bytes = match self.view {
-            View::Plain => format!(": records {first} to {last} cannot be read\n\n").into(),
-            View::Full => {
+            EventView::Plain => format!(": records {first} to {last} cannot be read\n\n").into(),
+            EventView::Full => {
                 let gap = Frame::passing(&Event::Gap { after, before });
-                gap.bytes(View::Full).cloned().unwrap_or_default()
+                gap.bytes(EventView::Full).cloned().unwrap_or_default()
             }
         };
-        Part { upto: last, bytes }
+        LoanPart { upto: last, bytes }
     }
 }
 
@@ -132,7 +133,7 @@ pub(super) struct Begun {
 
 impl Begun {
     /// Notes that a piece of an event is handed out. `before` is the rest of the event before that, with the piece.
-    pub(super) fn note(begun: &mut Option<Self>, piece: &Part, before: &[u8]) {
+    pub(super) fn note(begun: &mut Option<Self>, piece: &LoanPart, before: &[u8]) {
         let sent = piece.bytes.len();
         match begun {
             Some(begun) => begun.sent += sent,
@@ -148,7 +149,7 @@ impl Begun {
     }
 
     /// True if the part is the whole event.
-    pub(super) fn is_of(&self, part: &Part) -> bool {
+    pub(super) fn is_of(&self, part: &LoanPart) -> bool {
         let is_its = self.upto == part.upto && self.length == part.bytes.len();
         is_its && self.sum == crc32fast::hash(&part.bytes)
     }

@@ -27,7 +27,7 @@ async fn whole(journal: &Arc<MemoryJournal>) -> Vec<u8> {
     let lack = Lack {
         journal: journal.clone(),
         budget,
-        view: View::Plain,
+        view: EventView::Plain,
         epoch: None,
         after: 0,
         end: journal.end().seq,
@@ -83,7 +83,13 @@ async fn clients_that_stall_at_any_byte_get_every_byte_once_in_the_end() {
         let mut clients: Vec<(Follower, Vec<u8>)> = (0..12)
             .map(|_| {
                 let start = behind(&*journal, 0);
-                let client = within(&budget, journal.clone(), &broadcast, View::Plain, start);
+                let client = within(
+                    &budget,
+                    journal.clone(),
+                    &broadcast,
+                    EventView::Plain,
+                    start,
+                );
                 (client, Vec::new())
             })
             .collect();
@@ -113,7 +119,13 @@ async fn a_client_that_reads_is_not_held_up_by_those_that_do_not() {
     let budget = ReadBudget::new(1_000_000, STREAM_GRACE);
     let client = || {
         let start = behind(&*journal, 0);
-        within(&budget, journal.clone(), &broadcast, View::Plain, start)
+        within(
+            &budget,
+            journal.clone(),
+            &broadcast,
+            EventView::Plain,
+            start,
+        )
     };
     let mut stalled: Vec<Follower> = Vec::new();
     for _ in 0..300 {
@@ -147,13 +159,13 @@ async fn behind_a_part_of_an_event_nothing_but_its_rest_is_sent() {
     let broadcast = broadcaster(journal.end());
     let budget = ReadBudget::new(150_000, STREAM_GRACE);
     let start = behind(&*journal, 0);
-    let mut client = within(&budget, journal.clone(), &broadcast, View::Full, start);
+    let mut client = within(&budget, journal.clone(), &broadcast, EventView::Full, start);
     assert!(!client.is_within_event());
     let first = poll_fn(|cx| client.poll_piece(cx)).await;
     assert!(!bytes(first).ends_with(b"\n\n") && client.is_within_event());
     let mut others = [(); 2].map(|()| {
         let start = behind(&*journal, 0);
-        within(&budget, journal.clone(), &broadcast, View::Full, start)
+        within(&budget, journal.clone(), &broadcast, EventView::Full, start)
     });
     for other in &mut others {
         poll_fn(|cx| other.poll_piece(cx)).await;
@@ -169,7 +181,7 @@ async fn behind_a_part_of_an_event_nothing_but_its_rest_is_sent() {
     while let Some(followed) = poll_fn(|cx| other.poll_piece(cx)).await {
         rest.push(followed);
     }
-    let last = Followed::Ended(End::Closed(Closing::Replaced));
+    let last = Followed::Ended(StreamEndReason::Closed(Closing::Replaced));
     assert_eq!(rest.pop(), Some(last));
     assert!(bytes(rest.pop()).ends_with(b"\n\n"));
 }

@@ -3,8 +3,8 @@
 use actix::Message;
 use harness_protocol::Event;
 
-use super::frame::View;
-use super::subscription::Subscription;
+use super::frame::EventView;
+use super::subscription::BroadcastSubscription;
 use crate::journal::{Epoch, Position};
 
 /// Shows something to every client that is attached. Sent by a conversation; no answer.
@@ -37,7 +37,7 @@ pub struct Join {
     /// The life of the journal that the client has seen. `None` for any.
     pub epoch: Option<Epoch>,
     /// The view that it gets.
-    pub view: View,
+    pub view: EventView,
     /// Its name.
     pub name: Option<String>,
 }
@@ -48,7 +48,7 @@ pub enum Joined {
     /// The client is attached: the subscription yields all events that it lacks, and then new ones.
     Live {
         /// Its subscription.
-        subscription: Subscription,
+        subscription: BroadcastSubscription,
         /// The position of the client when it was attached.
         position: Position,
     },

@@ -16,13 +16,13 @@ mod tails;
 pub use actor::BroadcastActor;
 pub use broadcaster::Broadcaster;
 pub use budget::{
-    ANSWER_BYTES, ANSWER_GRACE, Lent, Loan, Part, ReadBudget, STREAM_BYTES, STREAM_GRACE, TURNS,
-    Turn,
+    ANSWER_BYTES, ANSWER_GRACE, Lent, Loan, LoanPart, ReadBudget, STREAM_BYTES, STREAM_GRACE,
+    TURNS, Turn,
 };
-pub use follower::{Followed, Follower, PIECE, Source, Start};
-pub use frame::{Frame, View};
-pub use lack::End;
+pub use follower::{Followed, Follower, FollowerSource, FollowerStart, PIECE};
+pub use frame::{EventView, Frame};
+pub use lack::StreamEndReason;
 pub use now::Now;
 pub use presence::Attendance;
 pub use ring::{RING_BYTES, RING_EVENTS};
-pub use subscription::{BOUND, Bound, Delivery, Subscription};
+pub use subscription::{BOUND, Bound, BroadcastSubscription, Delivery};

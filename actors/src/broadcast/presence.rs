@@ -7,10 +7,10 @@ use tokio::sync::Notify;
 
 /// Counts the clients that are attached to a conversation. Clones share the count.
 #[derive(Debug, Clone, Default)]
-pub struct Attendance(Arc<Shared>);
+pub struct Attendance(Arc<AttendanceShared>);
 
 #[derive(Debug, Default)]
-struct Shared {
+struct AttendanceShared {
     count: AtomicUsize,
     following: AtomicUsize,
     changed: Notify,

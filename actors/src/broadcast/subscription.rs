@@ -13,7 +13,7 @@ use bytes::Bytes;
 use futures_util::Stream;
 use tokio::sync::mpsc;
 
-use super::frame::{Frame, View};
+use super::frame::{EventView, Frame};
 use super::presence::{AttachedGuard, Attendance};
 
 /// The bound on bytes that wait for one client behind the event that it is to take next, which may
@@ -45,10 +45,10 @@ fn forsake(queue: &Mutex<mpsc::UnboundedReceiver<Delivery>>) {
 
 /// Both ends of a queue.
 pub(super) fn pair(
-    view: View,
+    view: EventView,
     name: Option<Arc<str>>,
     attendance: &Attendance,
-) -> (Subscriber, Subscription) {
+) -> (Subscriber, BroadcastSubscription) {
     let (sender, receiver) = mpsc::unbounded_channel();
     let queue = Arc::new(Mutex::new(receiver));
     let taken = Arc::new(AtomicUsize::new(0));
@@ -62,7 +62,7 @@ pub(super) fn pair(
         first: 0,
         bytes: 0,
     };
-    let subscription = Subscription {
+    let subscription = BroadcastSubscription {
         queue,
         taken,
         _attending: attendance.enter(),
@@ -73,7 +73,7 @@ pub(super) fn pair(
 /// The broadcaster's end.
 #[derive(Debug)]
 pub(super) struct Subscriber {
-    view: View,
+    view: EventView,
     name: Option<Arc<str>>,
     sender: mpsc::UnboundedSender<Delivery>,
     /// The client's end, of use only to empty it.
@@ -151,21 +151,21 @@ impl Subscriber {
 /// A client's end: the encoded events from the moment of attaching on. It ends when the client lagged or the
 /// broadcaster was closed.
 #[derive(Debug)]
-pub struct Subscription {
+pub struct BroadcastSubscription {
     /// Held for moments only.
     queue: Arc<Mutex<mpsc::UnboundedReceiver<Delivery>>>,
     taken: Arc<AtomicUsize>,
     _attending: AttachedGuard,
 }
 
-impl Drop for Subscription {
+impl Drop for BroadcastSubscription {
     /// The broadcaster's end has the queue, too.
     fn drop(&mut self) {
         forsake(&self.queue);
     }
 }
 
-impl Stream for Subscription {
+impl Stream for BroadcastSubscription {
     type Item = Delivery;
 
     fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Delivery>> {
@@ -180,7 +180,7 @@ impl Stream for Subscription {
 #[cfg(test)]
 mod tests {
     use futures_util::{FutureExt as _, StreamExt as _};
-    use harness_protocol::{Event, State};
+    use harness_protocol::{ActivityState, Event};
 
     use super::*;
 
@@ -188,12 +188,12 @@ mod tests {
     #[test]
     fn nothing_is_held_for_a_client_that_was_taken_off_or_has_left() {
         let frame = Frame::passing(&Event::Status {
-            state: State::Idle,
+            state: ActivityState::Idle,
             message: "x".repeat(100_000),
             timestamp: 0,
         });
         let attendance = Attendance::default();
-        let (mut subscriber, mut subscription) = pair(View::Full, None, &attendance);
+        let (mut subscriber, mut subscription) = pair(EventView::Full, None, &attendance);
         let mut sent = 0;
         while subscriber.send(&frame) {
             sent += 1;
@@ -202,7 +202,7 @@ mod tests {
         assert!((10..20).contains(&sent), "{sent}");
         assert_eq!(lock(&subscription.queue).len(), 0);
         assert_eq!(subscription.next().now_or_never(), Some(None));
-        let (mut subscriber, subscription) = pair(View::Full, None, &attendance);
+        let (mut subscriber, subscription) = pair(EventView::Full, None, &attendance);
         assert!(subscriber.send(&frame));
         drop(subscription);
         assert_eq!(lock(&subscriber.queue).len(), 0);

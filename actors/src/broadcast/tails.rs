@@ -12,8 +12,8 @@ const MAX_KEPT: usize = 2 * TAIL_BYTES;
 /// The last output of running calls, by the id of the call, and of the check of a workflow.
 #[derive(Debug, Default)]
 pub(super) struct Tails {
-    calls: BTreeMap<String, Tail>,
-    step: Option<(StepId, Tail)>,
+    calls: BTreeMap<String, OutputTail>,
+    step: Option<(StepId, OutputTail)>,
 }
 
 /// The step that shows something.
@@ -26,13 +26,13 @@ pub(super) struct StepId {
 
 /// The last output of one call, without a gap.
 #[derive(Debug)]
-struct Tail {
+struct OutputTail {
     /// Offset of the text in the whole output of the call, in bytes.
     offset: u64,
     text: String,
 }
 
-impl Tail {
+impl OutputTail {
     /// Nothing yet, from there on.
     fn at(offset: u64) -> Self {
         Self {
@@ -79,7 +79,10 @@ impl Tails {
     pub(super) fn grow(&mut self, id: &str, offset: u64, text: &str) {
         let tail = match self.calls.get_mut(id) {
             Some(tail) => tail,
-            None => self.calls.entry(id.to_owned()).or_insert(Tail::at(offset)),
+            None => self
+                .calls
+                .entry(id.to_owned())
+                .or_insert(OutputTail::at(offset)),
         };
         tail.grow(offset, text);
     }
@@ -89,7 +92,7 @@ impl Tails {
         match &mut self.step {
             Some((known, tail)) if *known == id => tail.grow(offset, text),
             step => {
-                let (_, tail) = step.insert((id, Tail::at(offset)));
+                let (_, tail) = step.insert((id, OutputTail::at(offset)));
                 tail.grow(offset, text);
             }
         }

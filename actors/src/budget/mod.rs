@@ -7,7 +7,7 @@ mod prices;
 
 use std::collections::BTreeMap;
 
-use harness_protocol::Usage;
+use harness_protocol::TokenUsage;
 
 use crate::journal::{ModelTotals, Totals};
 
@@ -119,8 +119,8 @@ pub fn used<'a>(
     })
 }
 
-fn difference(was: Usage, now: Usage) -> Usage {
-    Usage {
+fn difference(was: TokenUsage, now: TokenUsage) -> TokenUsage {
+    TokenUsage {
         input_tokens: now.input_tokens.saturating_sub(was.input_tokens),
         output_tokens: now.output_tokens.saturating_sub(was.output_tokens),
         cache_creation_input_tokens: now

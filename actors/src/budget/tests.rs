@@ -55,10 +55,10 @@ impl PriceList for Flat {
 }
 
 fn totals(input: u64, output: u64, unsettled: u64) -> Totals {
-    let usage = Usage {
+    let usage = TokenUsage {
         input_tokens: input,
         output_tokens: output,
-        ..Usage::default()
+        ..TokenUsage::default()
     };
     let of_model = ModelTotals {
         usage,

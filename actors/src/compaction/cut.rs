@@ -1,6 +1,6 @@
 //! The place where the past is cut, and the limits that the cut must keep.
 
-use super::{CompactionSettings, Files};
+use super::{CompactionSettings, SummaryFiles};
 
 /// The limits that a cut must keep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,7 +37,7 @@ impl Goal {
 /// is [`super::prompt()`] of the next piece of the dropped messages, the first with the earlier summary, each later one
 /// with the answer to the one before. [`super::finish`] makes the summary of the last answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Cut {
+pub struct CompactionCut {
     /// Number of the last messages that are kept; see `Record::Compacted`.
     pub kept: u64,
     /// The estimate of the next request, in tokens.
@@ -45,22 +45,22 @@ pub struct Cut {
     /// The estimate of the next request after it, in tokens, with a summary of full length.
     pub tokens_after: u64,
     /// The piece of the dropped messages that was sent last.
-    pub told: Told,
+    pub told: DroppedPiece,
 }
 
 /// A piece of the messages that a cut drops, in the form for the summary.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Told {
+pub struct DroppedPiece {
     /// The piece, for one request.
     pub piece: String,
     /// The earlier summary that this one continues, without its lists of files; with the first piece only.
     pub previous: Option<String>,
     /// The files that were read and changed in the messages dropped now and before.
-    pub files: Files,
+    pub files: SummaryFiles,
 }
 
 #[cfg(test)]
-impl Cut {
+impl CompactionCut {
     /// The prompt for the first piece.
     pub(crate) fn first_prompt(&self) -> String {
         super::prompt(&self.told.piece, self.told.previous.as_deref())

@@ -14,14 +14,14 @@ const MAX_PATH: usize = 300;
 
 /// Files, each named once, the newest last.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Files {
+pub struct SummaryFiles {
     /// Those that were read and not changed.
     pub read: Vec<String>,
     /// Those that were changed.
     pub changed: Vec<String>,
 }
 
-impl Files {
+impl SummaryFiles {
     /// Adds a file that a call touched.
     pub(super) fn add(&mut self, touched: &Touched) {
         match touched {

@@ -8,10 +8,10 @@ mod transcript;
 use futures_util::future::BoxFuture;
 use harness_protocol::FullSettings;
 
-pub use cut::{Cut, Goal, Told};
-pub use files::Files;
+pub use cut::{CompactionCut, DroppedPiece, Goal};
+pub use files::SummaryFiles;
 pub use prompt::{SYSTEM_PROMPT, finish, prompt};
-pub(crate) use transcript::{Frame, Place, add_files};
+pub(crate) use transcript::{SummaryFrame, TranscriptPlace, add_files};
 
 /// The settings of compaction: when the past is summarized, and how much of its end is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

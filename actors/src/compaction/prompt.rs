@@ -1,6 +1,6 @@
 //! The prompts for a summary.
 
-use super::{Cut, Files};
+use super::{CompactionCut, SummaryFiles};
 
 /// The system prompt for a summary.
 pub const SYSTEM_PROMPT: &str = "\
@@ -40,7 +40,7 @@ In their order.
 Keep exact names of files and functions, commands, numbers and error messages. Be short. Do not \
 list the files that were read or changed: both lists are put behind your summary.";
 
-/// The prompt for one piece of a [`Cut`]: to summarize it, or to bring the earlier summary up to
+/// The prompt for one piece of a [`CompactionCut`]: to summarize it, or to bring the earlier summary up to
 /// date with it.
 #[must_use]
 pub fn prompt(piece: &str, earlier_summary: Option<&str>) -> String {
@@ -55,9 +55,9 @@ pub fn prompt(piece: &str, earlier_summary: Option<&str>) -> String {
 
 /// The summary that is kept: what the model wrote, and the lists of files.
 #[must_use]
-pub fn finish(summary: &str, cut: &Cut) -> String {
+pub fn finish(summary: &str, cut: &CompactionCut) -> String {
     // The model may list files nevertheless, if only those of its piece.
-    let (text, _) = Files::split(summary.trim());
+    let (text, _) = SummaryFiles::split(summary.trim());
     let lists = cut.told.files.lists();
     if lists.is_empty() {
         return text.to_owned();

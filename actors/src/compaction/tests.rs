@@ -43,27 +43,27 @@ fn on_files() -> Registry {
 }
 
 /// The cut of these messages; their first piece is told.
-fn cut_of(messages: &[Value], instructions: Option<&str>, earlier: Option<&str>) -> Cut {
+fn cut_of(messages: &[Value], instructions: Option<&str>, earlier: Option<&str>) -> CompactionCut {
     let goal = Goal {
         window: 200_000,
         settings: CompactionSettings::default(),
         head_tokens: 0,
         summary_tokens: 4000,
     };
-    let mut files = Files::default();
+    let mut files = SummaryFiles::default();
     let tools = on_files();
     messages
         .iter()
         .for_each(|message| add_files(message, &tools, &mut files));
-    let frame = Frame::new(&files, &goal, instructions, earlier, |it| it);
+    let frame = SummaryFrame::new(&files, &goal, instructions, earlier, |it| it);
     let message = |number: usize| messages.get(number).cloned();
-    let (piece, rest) = frame.piece(message, Place::default());
+    let (piece, rest) = frame.piece(message, TranscriptPlace::default());
     assert_eq!(rest, None);
-    Cut {
+    CompactionCut {
         kept: 0,
         tokens_before: 0,
         tokens_after: 0,
-        told: Told {
+        told: DroppedPiece {
             piece,
             previous: frame.earlier,
             files: frame.files,

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::prompt::{enclosed, overhead};
-use super::{Files, Goal};
+use super::{Goal, SummaryFiles};
 use crate::reply::{Block, BlockKind};
 use crate::tool::Registry;
 
@@ -60,7 +60,7 @@ fn entry(block: &Value, is_user: bool) -> Option<String> {
 }
 
 /// Adds the files that the calls of a message touched.
-pub(crate) fn add_files(message: &Value, tools: &Registry, files: &mut Files) {
+pub(crate) fn add_files(message: &Value, tools: &Registry, files: &mut SummaryFiles) {
     let content = message["content"].as_array().map(Vec::as_slice);
     for block in content.unwrap_or_default() {
         if block["type"] == "tool_use"
@@ -74,30 +74,30 @@ pub(crate) fn add_files(message: &Value, tools: &Registry, files: &mut Files) {
 
 /// The part that all pieces of one summary have in common.
 #[derive(Debug)]
-pub(crate) struct Frame {
+pub(crate) struct SummaryFrame {
     /// The text after the conversation.
     beside: String,
     /// Maximum size of the conversation's text in a piece, in bytes, so that the request for its summary fits into the
     /// window.
     bytes: usize,
     /// The files that were touched, also those of the earlier summary.
-    pub(crate) files: Files,
+    pub(crate) files: SummaryFiles,
     /// The text of the earlier summary.
     pub(crate) earlier: Option<String>,
 }
 
-impl Frame {
+impl SummaryFrame {
     /// The frame of a conversation that touched these files. `corrected` returns the number of tokens that the API
     /// counts for an estimate.
     pub(crate) fn new(
-        touched: &Files,
+        touched: &SummaryFiles,
         goal: &Goal,
         instructions: Option<&str>,
         earlier: Option<&str>,
         corrected: impl Fn(u64) -> u64,
     ) -> Self {
-        let (earlier, mut files) = earlier.map_or((None, Files::default()), |earlier| {
-            let (text, files) = Files::split(earlier);
+        let (earlier, mut files) = earlier.map_or((None, SummaryFiles::default()), |earlier| {
+            let (text, files) = SummaryFiles::split(earlier);
             (Some(text.to_owned()), files)
         });
         files.add_all(touched);
@@ -135,8 +135,8 @@ impl Frame {
     pub(crate) fn piece(
         &self,
         message: impl Fn(usize) -> Option<Value>,
-        from: Place,
-    ) -> (String, Option<Place>) {
+        from: TranscriptPlace,
+    ) -> (String, Option<TranscriptPlace>) {
         let (text, next) = text(message, from, self.bytes);
         (enclosed("conversation", &text) + &self.beside, next)
     }
@@ -144,7 +144,7 @@ impl Frame {
 
 /// A place in a conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Place {
+pub(crate) struct TranscriptPlace {
     message: usize,
     entry: usize,
     /// In bytes of the entry.
@@ -154,9 +154,9 @@ pub(crate) struct Place {
 /// Entries from a place on, joined to a text of at most so many bytes, and where it ends.
 fn text(
     message: impl Fn(usize) -> Option<Value>,
-    mut place: Place,
+    mut place: TranscriptPlace,
     bytes: usize,
-) -> (String, Option<Place>) {
+) -> (String, Option<TranscriptPlace>) {
     let mut text = String::new();
     while let Some(message) = message(place.message) {
         for entry in entries(&message).iter().skip(place.entry) {
@@ -176,9 +176,9 @@ fn text(
             place.entry += 1;
             place.offset = 0;
         }
-        place = Place {
+        place = TranscriptPlace {
             message: place.message + 1,
-            ..Place::default()
+            ..TranscriptPlace::default()
         };
     }
     (text, None)

@@ -10,7 +10,7 @@ use harness_protocol::{
 };
 
 use crate::ids::{ItemId, RunId};
-use crate::journal::{Piece, Position, Status, Totals};
+use crate::journal::{BlockPiece, Position, Status, Totals};
 use crate::model::ModelFailure;
 use crate::storage::StorageError;
 
@@ -101,7 +101,7 @@ pub enum Resumption {
 /// Changes settings, from the next run on. Sent by HTTP; answered when that is safe on disk.
 #[derive(Debug, Clone, Message)]
 #[rtype(result = "Result<SettingsAnswer, ChangeError>")]
-pub struct ChangeSettings {
+pub struct ChangeConversationSettings {
     /// The changes.
     pub patch: SettingsPatch,
     /// The name of the client that changes them, for the other clients.
@@ -141,9 +141,9 @@ pub enum ChangeError {
 /// An order in the form in which it crosses the wire. Sent by HTTP and the library; answered when it is
 /// on record.
 #[derive(Debug, Clone)]
-pub struct Given<O>(pub O);
+pub struct GivenOrder<O>(pub O);
 
-impl<O: Order> Message for Given<O> {
+impl<O: Order> Message for GivenOrder<O> {
     type Result = Result<O::Answer, SubmitError>;
 }
 
@@ -316,7 +316,7 @@ pub struct RulesChanged;
 /// Changes the rules of the conversation. Sent by HTTP; answered when that is safe on disk.
 #[derive(Debug, Clone, Message)]
 #[rtype(result = "Result<Vec<HeldRule>, RulesError>")]
-pub struct ChangeRules {
+pub struct ChangeConversationRules {
     /// Rules to add.
     pub add: Vec<HeldRule>,
     /// Rules to remove.
@@ -431,7 +431,7 @@ pub struct Overview {
     /// Whether that run is going; else it was interrupted.
     pub is_running: bool,
     /// The blocks that an interrupted run left unfinished.
-    pub unfinished: Vec<Piece>,
+    pub unfinished: Vec<BlockPiece>,
     /// The approval that waits for an operator's answer.
     pub approval: Option<Box<Approval>>,
     /// The rules of the run and of the conversation.

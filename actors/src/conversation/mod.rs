@@ -9,11 +9,12 @@ mod retrying;
 pub use crate::event::{event, state, usage};
 pub use driver::{ConversationActor, Downstream};
 pub use machine::{
-    Defaults, Effect, Input, Machine, Order, Planner, Projection, SummaryCall, SystemPromptBuilder,
-    Taken, TurnInfo,
+    ConversationOrder, Defaults, Effect, Input, Machine, OrderResult, Planner, Projection,
+    SummaryCall, SystemPromptBuilder, TurnInfo,
 };
 pub use past::{
-    Glance, History, INTERRUPTED, Keyed, Ledger, Named, first_violation, glance, revive, transcript,
+    Glance, History, INTERRUPTED, Keyed, KeyedState, Ledger, first_violation, glance, revive,
+    transcript,
 };
 pub(crate) use past::{Reading, glance_at};
 pub(crate) use retrying::waits as retry_waits;

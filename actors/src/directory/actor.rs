@@ -9,12 +9,14 @@ use actix::prelude::*;
 use futures_util::future::{FutureExt, LocalBoxFuture, Shared, join, join_all};
 use tokio::sync::Semaphore;
 
-use super::conversation::{Conversation, Door, Place};
+use super::conversation::{ConversationAddr, ConversationPlace, OpenedConversation};
 use super::folders::Folders;
-use super::messages::{CreateConversation, ForgetFailed, Made, OpenConversation, StopAll};
-use super::parts::Parts;
+use super::messages::{
+    CreateConversation, ForgetFailed, MadeConversation, OpenConversation, StopAll,
+};
+use super::parts::DirectoryParts;
 use super::places::Places;
-use super::rows::Rows;
+use super::rows::ConversationRows;
 use crate::broadcast::messages::{CloseSubscribers, Closing};
 use crate::conversation::glance;
 use crate::conversation::messages::{NoteJobs, RetireIfIdle, StopRuns};
@@ -33,14 +35,15 @@ const COPIES: usize = 1;
 /// The conversation that is there without being made.
 pub const DEFAULT_CONVERSATION: &str = "default";
 /// A conversation that is open, or about to be.
-pub(super) type Opening = Shared<LocalBoxFuture<'static, Result<Conversation, OpenError>>>;
+pub(super) type OpeningConversation =
+    Shared<LocalBoxFuture<'static, Result<OpenedConversation, OpenError>>>;
 
 /// Finds conversations.
 pub struct DirectoryActor {
     pub(super) store: Arc<dyn JournalStore>,
-    pub(super) parts: Parts,
+    pub(super) parts: DirectoryParts,
     places: Places,
-    pub(super) open: HashMap<ConversationId, Open>,
+    pub(super) open: HashMap<ConversationId, DirectoryEntry>,
     /// Limits how many conversations that are not open are looked at.
     pub(super) looks: Arc<Semaphore>,
     /// Limits how many journals are copied.
@@ -48,15 +51,15 @@ pub struct DirectoryActor {
     /// The working folders of conversations.
     pub(super) folders: Folders,
     /// The overviews of conversations that are not open.
-    pub(super) rows: Rows,
+    pub(super) rows: ConversationRows,
     /// Number of all uses of conversations; numbers them.
     uses: u64,
     stopping: bool,
 }
 
 /// A conversation that is open, or about to be.
-pub(super) struct Open {
-    pub(super) opening: Opening,
+pub(super) struct DirectoryEntry {
+    pub(super) opening: OpeningConversation,
     /// The number of the last use.
     pub(super) used: u64,
 }
@@ -64,7 +67,7 @@ pub(super) struct Open {
 impl DirectoryActor {
     /// The conversations of that store. At most `max_open` are open besides the default one.
     #[must_use]
-    pub fn new(store: Arc<dyn JournalStore>, parts: Parts, max_open: usize) -> Self {
+    pub fn new(store: Arc<dyn JournalStore>, parts: DirectoryParts, max_open: usize) -> Self {
         Self {
             store,
             parts,
@@ -73,14 +76,18 @@ impl DirectoryActor {
             looks: Arc::new(Semaphore::new(LOOKS)),
             copies: Arc::new(Semaphore::new(COPIES)),
             folders: Folders::default(),
-            rows: Rows::default(),
+            rows: ConversationRows::default(),
             uses: 0,
             stopping: false,
         }
     }
 
     /// The actors of a conversation. All who ask while they are started get the same ones.
-    pub(super) fn opening(&mut self, id: &ConversationId, ctx: &Context<Self>) -> Opening {
+    pub(super) fn opening(
+        &mut self,
+        id: &ConversationId,
+        ctx: &Context<Self>,
+    ) -> OpeningConversation {
         if self.stopping {
             let refused = async { Err(OpenError::Stopping) };
             return FutureExt::boxed_local(refused).shared();
@@ -103,7 +110,7 @@ impl DirectoryActor {
             ctx.address(),
             id.clone(),
         );
-        let open = Open {
+        let open = DirectoryEntry {
             opening: FutureExt::boxed_local(opening).shared(),
             used: self.uses,
         };
@@ -113,14 +120,19 @@ impl DirectoryActor {
     }
 
     /// True if callers that ask for the conversation get this actor.
-    pub(super) fn has(&self, id: &ConversationId, actor: &Door) -> bool {
+    pub(super) fn has(&self, id: &ConversationId, actor: &ConversationAddr) -> bool {
         let opened = self.open.get(id).and_then(|open| open.opening.peek());
         matches!(opened, Some(Ok(opened)) if opened.actor == *actor)
     }
 
     /// Forgets a conversation that has ended, unless it was opened again in the meantime, and ends its streams for that
     /// reason.
-    pub(super) fn forget(&mut self, id: &ConversationId, ended: &Door, closing: Closing) {
+    pub(super) fn forget(
+        &mut self,
+        id: &ConversationId,
+        ended: &ConversationAddr,
+        closing: Closing,
+    ) {
         if !self.has(id, ended) {
             return;
         }
@@ -131,7 +143,7 @@ impl DirectoryActor {
     }
 
     /// The conversations that are open now.
-    pub(super) fn opened(&self) -> impl Iterator<Item = (&ConversationId, &Conversation)> {
+    pub(super) fn opened(&self) -> impl Iterator<Item = (&ConversationId, &OpenedConversation)> {
         self.open.iter().filter_map(|(id, open)| {
             let conversation = open.opening.peek()?.as_ref().ok()?;
             Some((id, conversation))
@@ -171,14 +183,14 @@ impl DirectoryActor {
 /// Opens a conversation. A failure is not remembered: the next caller tries again.
 async fn open(
     store: Arc<dyn JournalStore>,
-    parts: Parts,
+    parts: DirectoryParts,
     places: Places,
     directory: Addr<DirectoryActor>,
     id: ConversationId,
-) -> Result<Conversation, OpenError> {
+) -> Result<OpenedConversation, OpenError> {
     let opening = async {
         let place = if id.as_str() == DEFAULT_CONVERSATION {
-            Place::reserved()
+            ConversationPlace::reserved()
         } else {
             places.take(&directory.clone().recipient()).await?
         };
@@ -193,11 +205,11 @@ async fn open(
 
 /// Opens a journal and starts its actors.
 async fn open_at(
-    place: Place,
+    place: ConversationPlace,
     store: Arc<dyn JournalStore>,
-    parts: Parts,
+    parts: DirectoryParts,
     id: ConversationId,
-) -> Result<Conversation, OpenError> {
+) -> Result<OpenedConversation, OpenError> {
     let journal = match store.open(&id).await {
         // Made at once, or the position of a client that attaches now would mean nothing later.
         Err(OpenError::NotFound { .. }) if id.as_str() == DEFAULT_CONVERSATION => {
@@ -217,16 +229,16 @@ async fn open_at(
 }
 
 /// The description of a journal that was just made. The journal is closed afterwards.
-pub(super) async fn made(journal: Arc<dyn Journal>) -> Result<Made, OpenError> {
+pub(super) async fn made(journal: Arc<dyn Journal>) -> Result<MadeConversation, OpenError> {
     let glance = glance(&*journal).await.map_err(OpenError::Storage)?;
-    Ok(Made {
+    Ok(MadeConversation {
         header: journal.header(),
         overview: glance.into(),
     })
 }
 
 /// Ends the streams of a conversation.
-pub(super) fn close(conversation: &Conversation, closing: Closing) {
+pub(super) fn close(conversation: &OpenedConversation, closing: Closing) {
     let closed = conversation.broadcast.try_send(CloseSubscribers(closing));
     if let Err(error) = closed {
         log::debug!("{conversation:?}: its broadcaster is gone: {error}");
@@ -244,7 +256,7 @@ impl Actor for DirectoryActor {
 }
 
 impl Handler<OpenConversation> for DirectoryActor {
-    type Result = ResponseFuture<Result<Conversation, OpenError>>;
+    type Result = ResponseFuture<Result<OpenedConversation, OpenError>>;
 
     fn handle(&mut self, order: OpenConversation, ctx: &mut Context<Self>) -> Self::Result {
         Box::pin(self.opening(&order.id, ctx))
@@ -263,7 +275,7 @@ impl Handler<ForgetFailed> for DirectoryActor {
 }
 
 impl Handler<CreateConversation> for DirectoryActor {
-    type Result = ResponseFuture<Result<Made, OpenError>>;
+    type Result = ResponseFuture<Result<MadeConversation, OpenError>>;
 
     fn handle(&mut self, order: CreateConversation, _: &mut Context<Self>) -> Self::Result {
         if self.stopping {
@@ -294,11 +306,12 @@ impl Handler<StopAll> for DirectoryActor {
     fn handle(&mut self, _: StopAll, _: &mut Context<Self>) -> Self::Result {
         self.stopping = true;
         let open = self.open.values();
-        let openings: Vec<Opening> = open.map(|open| open.opening.clone()).collect();
+        let openings: Vec<OpeningConversation> = open.map(|open| open.opening.clone()).collect();
         let jobs = self.parts.extensions.jobs.clone();
         Box::pin(async move {
             let opened = join_all(openings).await;
-            let opened: Vec<Conversation> = opened.into_iter().filter_map(Result::ok).collect();
+            let opened: Vec<OpenedConversation> =
+                opened.into_iter().filter_map(Result::ok).collect();
             // An actor that has ended has no runs.
             let runs = opened
                 .iter()

@@ -6,18 +6,21 @@ use tokio::sync::mpsc;
 
 use super::*;
 use crate::broadcast::{
-    Followed, Follower, ReadBudget, STREAM_BYTES, STREAM_GRACE, Source, Start, View,
+    EventView, Followed, Follower, FollowerSource, FollowerStart, ReadBudget, STREAM_BYTES,
+    STREAM_GRACE,
 };
 use crate::clock::Clock;
 use crate::conversation::Defaults;
 use crate::conversation::messages::{GetOverview, SubmitError, SubmitPrompt, WaitForEnd};
 use crate::directory::messages::{
-    ForkConversation, ForkError, ListConversations, RemoveConversation, RemoveError, Row,
+    ConversationRow, ForkConversation, ForkError, ListConversations, RemoveConversation,
+    RemoveError,
 };
 use crate::directory::{Extensions, MAX_OPEN_CONVERSATIONS};
 use crate::ids::ItemId;
 use crate::journal::{
-    Activity, Durability, Entries, Journal, Listed, MemoryStore, NewRecord, Position, Record,
+    Activity, Durability, Journal, JournalEntries, ListedJournal, MemoryStore, NewRecord, Position,
+    Record,
 };
 use crate::model::messages::{
     CancelModelCall, DescribeModel, ListModels, ModelEvent, StartModelCall,
@@ -95,16 +98,16 @@ impl JournalStore for Store {
     fn create_from(
         &self,
         header: Header,
-        entries: Entries,
+        entries: JournalEntries,
     ) -> StorageFuture<Result<Arc<dyn Journal>, OpenError>> {
         self.memory.create_from(header, entries)
     }
 
     fn list(
         &self,
-        after: Option<Listed>,
+        after: Option<ListedJournal>,
         limit: usize,
-    ) -> StorageFuture<Result<Vec<Listed>, StorageError>> {
+    ) -> StorageFuture<Result<Vec<ListedJournal>, StorageError>> {
         self.memory.list(after, limit)
     }
 
@@ -135,7 +138,7 @@ impl World {
     pub(in super::super) fn with_places(max_open: usize) -> Self {
         let (sender, asked) = mpsc::unbounded_channel();
         let model = Model { asked: sender }.start();
-        let parts = Parts {
+        let parts = DirectoryParts {
             lives: Arc::default(),
             start_model_call: model.clone().recipient(),
             cancel_model_call: model.clone().recipient(),
@@ -163,7 +166,7 @@ impl World {
         }
     }
 
-    pub(in super::super) async fn open(&self, id: &str) -> Result<Conversation, OpenError> {
+    pub(in super::super) async fn open(&self, id: &str) -> Result<OpenedConversation, OpenError> {
         let id = ConversationId::new(id);
         self.directory.send(OpenConversation { id }).await.unwrap()
     }
@@ -185,12 +188,12 @@ impl World {
         made.header.conversation.to_string()
     }
 
-    pub(in super::super) async fn create(&self, title: &str) -> Conversation {
+    pub(in super::super) async fn create(&self, title: &str) -> OpenedConversation {
         let id = self.make(title).await;
         self.open(&id).await.unwrap()
     }
 
-    async fn fork(&self, id: &str, seq: Option<u64>) -> Result<Conversation, ForkError> {
+    async fn fork(&self, id: &str, seq: Option<u64>) -> Result<OpenedConversation, ForkError> {
         let fork = ForkConversation {
             id: ConversationId::new(id),
             seq,
@@ -210,7 +213,10 @@ impl World {
     }
 
     /// Starts a run, and waits until the model is asked.
-    pub(in super::super) async fn ask(&mut self, conversation: &Conversation) -> StartModelCall {
+    pub(in super::super) async fn ask(
+        &mut self,
+        conversation: &OpenedConversation,
+    ) -> StartModelCall {
         let prompt = SubmitPrompt {
             content: "hi".to_owned(),
             ..SubmitPrompt::default()
@@ -220,7 +226,7 @@ impl World {
     }
 
     /// A whole run.
-    pub(in super::super) async fn run(&mut self, conversation: &Conversation) {
+    pub(in super::super) async fn run(&mut self, conversation: &OpenedConversation) {
         let order = self.ask(conversation).await;
         let overview = conversation.actor.send(GetOverview).await.unwrap().unwrap();
         let run = overview.run.unwrap();
@@ -240,12 +246,12 @@ impl World {
         conversation.actor.send(WaitForEnd { run }).await.unwrap();
     }
 
-    pub(in super::super) async fn list(&self) -> Vec<Row> {
+    pub(in super::super) async fn list(&self) -> Vec<ConversationRow> {
         self.list_in(None).await
     }
 
     /// Those that work in a folder.
-    async fn list_in(&self, workspace: Option<&str>) -> Vec<Row> {
+    async fn list_in(&self, workspace: Option<&str>) -> Vec<ConversationRow> {
         let list = ListConversations {
             after: None,
             limit: 10,
@@ -256,8 +262,8 @@ impl World {
 }
 
 /// Where a client of a conversation gets its events from.
-pub(in super::super) fn source(conversation: &Conversation) -> Source {
-    Source {
+pub(in super::super) fn source(conversation: &OpenedConversation) -> FollowerSource {
+    FollowerSource {
         journal: Arc::clone(&conversation.journal),
         broadcast: conversation.broadcast.clone().recipient(),
         attendance: conversation.attendance.clone(),
@@ -265,7 +271,7 @@ pub(in super::super) fn source(conversation: &Conversation) -> Source {
     }
 }
 
-fn id(conversation: &Conversation) -> String {
+fn id(conversation: &OpenedConversation) -> String {
     conversation.journal.header().conversation.to_string()
 }
 
@@ -351,16 +357,21 @@ async fn an_idle_conversation_ends_after_two_looks_and_comes_back() {
     let busy = world.create("busy").await;
     world.ask(&busy).await;
     let watched = world.create("watched").await;
-    let mut client = Follower::new(source(&watched), View::Plain, None, Start::Live);
+    let mut client = Follower::new(
+        source(&watched),
+        EventView::Plain,
+        None,
+        FollowerStart::Live,
+    );
     assert!(matches!(client.next().await, Some(Followed::Live(_))));
     // This one has not even begun to read what it lacks.
     let read = world.create("read").await;
-    let follow = |conversation: &Conversation| {
+    let follow = |conversation: &OpenedConversation| {
         Follower::new(
             source(conversation),
-            View::Full,
+            EventView::Full,
             None,
-            Start::Behind(Position::start(conversation.journal.end().epoch)),
+            FollowerStart::Behind(Position::start(conversation.journal.end().epoch)),
         )
     };
     let mut slow = follow(&read);
@@ -378,7 +389,7 @@ async fn an_idle_conversation_ends_after_two_looks_and_comes_back() {
     }
     // Who found a conversation just before it ended is sent to the next one.
     let late = follow(&first).collect::<Vec<_>>().await;
-    let replaced = Followed::Ended(crate::broadcast::End::Closed(Closing::Replaced));
+    let replaced = Followed::Ended(crate::broadcast::StreamEndReason::Closed(Closing::Replaced));
     assert_eq!(late, [replaced]);
 
     let again = world.open(&id(&first)).await.unwrap();
@@ -507,7 +518,12 @@ async fn a_conversation_is_removed_when_no_run_is_going() {
     let removed = world.create("t").await;
     let name = id(&removed);
     world.run(&removed).await;
-    let mut client = Follower::new(source(&removed), View::Plain, None, Start::Live);
+    let mut client = Follower::new(
+        source(&removed),
+        EventView::Plain,
+        None,
+        FollowerStart::Live,
+    );
     assert!(matches!(client.next().await, Some(Followed::Live(_))));
     let order = world.ask(&removed).await;
     assert_eq!(world.remove(&name).await, Err(RemoveError::Busy));
@@ -526,7 +542,7 @@ async fn a_conversation_is_removed_when_no_run_is_going() {
     let run = crate::ids::RunId(2);
     removed.actor.send(WaitForEnd { run }).await.unwrap();
     world.remove(&name).await.unwrap();
-    let ended = Followed::Ended(crate::broadcast::End::Closed(Closing::Deleted));
+    let ended = Followed::Ended(crate::broadcast::StreamEndReason::Closed(Closing::Deleted));
     let last = client.collect::<Vec<_>>().await.pop();
     assert_eq!(last, Some(ended));
     let missing = OpenError::NotFound { id: name.clone() };
@@ -605,9 +621,9 @@ async fn a_stop_ends_all_runs_and_streams() {
     let order = world.ask(&one).await;
     let client = Follower::new(
         source(&one),
-        View::Plain,
+        EventView::Plain,
         None,
-        Start::Behind(Position::start(one.journal.end().epoch)),
+        FollowerStart::Behind(Position::start(one.journal.end().epoch)),
     );
     let stop = actix::spawn(world.directory.send(StopAll));
     let failure = crate::model::ModelFailure {
@@ -625,7 +641,7 @@ async fn a_stop_ends_all_runs_and_streams() {
     );
     stop.await.unwrap().unwrap();
     let seen: Vec<Followed> = client.collect().await;
-    let ended = Followed::Ended(crate::broadcast::End::Closed(Closing::Stopping));
+    let ended = Followed::Ended(crate::broadcast::StreamEndReason::Closed(Closing::Stopping));
     assert_eq!(seen.last(), Some(&ended));
     let prompt = SubmitPrompt {
         content: "hi".to_owned(),

@@ -10,11 +10,11 @@ use crate::conversation::ConversationActor;
 use crate::journal::Journal;
 
 /// The address of the actor of a conversation.
-pub(super) type Door = Addr<ConversationActor>;
+pub(super) type ConversationAddr = Addr<ConversationActor>;
 
 /// The actors of one conversation, and its journal. Clones share them.
 #[derive(Clone)]
-pub struct Conversation {
+pub struct OpenedConversation {
     /// Decides.
     pub actor: Addr<ConversationActor>,
     /// Shows.
@@ -25,10 +25,10 @@ pub struct Conversation {
     pub attendance: Attendance,
     /// Its place among those that are open. A holder keeps the conversation from being let
     /// go for another.
-    pub place: Place,
+    pub place: ConversationPlace,
 }
 
-impl Conversation {
+impl OpenedConversation {
     /// True if both actors are alive.
     #[must_use]
     pub fn is_alive(&self) -> bool {
@@ -36,7 +36,7 @@ impl Conversation {
     }
 }
 
-impl std::fmt::Debug for Conversation {
+impl std::fmt::Debug for OpenedConversation {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let id = self.journal.header().conversation;
         f.debug_tuple("Conversation").field(&id).finish()
@@ -45,9 +45,9 @@ impl std::fmt::Debug for Conversation {
 
 /// One place, which is free again when its last clone is dropped.
 #[derive(Debug, Clone)]
-pub struct Place(Arc<Option<OwnedSemaphorePermit>>);
+pub struct ConversationPlace(Arc<Option<OwnedSemaphorePermit>>);
 
-impl Place {
+impl ConversationPlace {
     /// The place of the default conversation, which no other conversation gets.
     pub(super) fn reserved() -> Self {
         Self(Arc::new(None))

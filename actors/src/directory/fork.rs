@@ -8,18 +8,18 @@ use futures_util::future::join;
 use harness_protocol::{JobEnd, Settings, Withdrawal};
 
 use super::actor::{DirectoryActor, made};
-use super::messages::{ForkConversation, ForkError, Made};
+use super::messages::{ForkConversation, ForkError, MadeConversation};
 use crate::conversation::{Ledger, Reading, glance_at};
 use crate::ids::ItemId;
 use crate::journal::{
-    Entries, EntriesSender, ForkedFrom, Header, Journal, JournalStore, NewRecord, OpenError,
+    EntriesSender, ForkedFrom, Header, Journal, JournalEntries, JournalStore, NewRecord, OpenError,
     Position, Record,
 };
 use crate::storage::{StorageError, aside};
 
 /// The reason why a copy was not made.
 #[derive(Debug)]
-enum Stopped {
+enum ForkStopped {
     /// The journal was replaced while it was read.
     Replaced,
     /// The fork refused further records.
@@ -29,7 +29,7 @@ enum Stopped {
 }
 
 /// The origin of a fork: the beginning of a journal.
-struct Origin {
+struct ForkOrigin {
     journal: Arc<dyn Journal>,
     end: Position,
     past: Header,
@@ -37,7 +37,7 @@ struct Origin {
     seq: u64,
 }
 
-impl Origin {
+impl ForkOrigin {
     /// The records of a journal up to record `seq`, or all.
     fn open(journal: &Arc<dyn Journal>, seq: Option<u64>) -> Result<Self, ForkError> {
         let end = journal.end();
@@ -57,24 +57,24 @@ impl Origin {
     /// Sends the records to a fork unchanged. A message that waits at that record will be sent by the origin: in a fork
     /// it is withdrawn. The blocks that are unfinished at the end of the journal are copied with their content so far.
     /// Half of either past would make a wrong past: if the journal is replaced meanwhile, the fork is not made.
-    async fn copy(self, fork: EntriesSender, now_millis: u64) -> Result<(), Stopped> {
+    async fn copy(self, fork: EntriesSender, now_millis: u64) -> Result<(), ForkStopped> {
         let journal = &*self.journal;
         let added = added_entries(journal, self.seq, now_millis).await;
-        let added = added.map_err(Stopped::Storage)?;
+        let added = added.map_err(ForkStopped::Storage)?;
         let mut reading = Reading::new(journal, 0, self.seq);
-        while let Some(entries) = reading.next().await.map_err(Stopped::Storage)? {
+        while let Some(entries) = reading.next().await.map_err(ForkStopped::Storage)? {
             let entries = entries.into_iter().map(|entry| entry.json).collect();
             if !fork.send(entries).await {
-                return Err(Stopped::Refused);
+                return Err(ForkStopped::Refused);
             }
         }
         if self.journal.end().epoch != self.end.epoch {
-            return Err(Stopped::Replaced);
+            return Err(ForkStopped::Replaced);
         }
         if fork.send(added).await && fork.end().await {
             Ok(())
         } else {
-            Err(Stopped::Refused)
+            Err(ForkStopped::Refused)
         }
     }
 }
@@ -89,19 +89,19 @@ async fn fork(
     head: impl Fn(&Header, u64) -> Header,
 ) -> Result<Arc<dyn Journal>, ForkError> {
     loop {
-        let origin = Origin::open(&journal, seq)?;
+        let origin = ForkOrigin::open(&journal, seq)?;
         let header = head(&origin.past, origin.seq);
         let path = origin.past.conversation.to_string();
-        let (sender, entries) = Entries::channel();
+        let (sender, entries) = JournalEntries::channel();
         let copying = async move { Ok(origin.copy(sender, now_millis).await) };
         let (copied, created) =
             join(aside(path, copying), store.create_from(header, entries)).await;
-        match copied.unwrap_or_else(|error| Err(Stopped::Storage(error))) {
-            Ok(()) | Err(Stopped::Refused) => return created.map_err(ForkError::Open),
-            Err(Stopped::Storage(error)) => {
+        match copied.unwrap_or_else(|error| Err(ForkStopped::Storage(error))) {
+            Ok(()) | Err(ForkStopped::Refused) => return created.map_err(ForkError::Open),
+            Err(ForkStopped::Storage(error)) => {
                 return Err(ForkError::Open(OpenError::Storage(error)));
             }
-            Err(Stopped::Replaced) => {}
+            Err(ForkStopped::Replaced) => {}
         }
     }
 }
@@ -175,7 +175,7 @@ fn without_mode(settings: &Settings) -> Settings {
 }
 
 impl Handler<ForkConversation> for DirectoryActor {
-    type Result = ResponseFuture<Result<Made, ForkError>>;
+    type Result = ResponseFuture<Result<MadeConversation, ForkError>>;
 
     fn handle(&mut self, order: ForkConversation, ctx: &mut Context<Self>) -> Self::Result {
         let ForkConversation { id, seq, title } = order;

@@ -6,7 +6,8 @@ use super::*;
 use crate::clock::Clock;
 use crate::ids::ConversationId;
 use crate::journal::{
-    AppendError, Damage, Durability, Entry, Epoch, MemoryStore, Page, PageLimit, Position, Replaced,
+    AppendError, Durability, Epoch, JournalDamage, JournalEntry, JournalPage, MemoryStore,
+    PageLimit, Position, Replaced,
 };
 use crate::storage::StorageFuture;
 
@@ -47,7 +48,11 @@ impl Journal for Moving {
         self.inner.append(expected, records, durability)
     }
 
-    fn read(&self, after: u64, limit: PageLimit) -> StorageFuture<Result<Page, StorageError>> {
+    fn read(
+        &self,
+        after: u64,
+        limit: PageLimit,
+    ) -> StorageFuture<Result<JournalPage, StorageError>> {
         let number = self.reads.fetch_add(1, Ordering::Relaxed);
         let inner = Arc::clone(&self.inner);
         let titles = (number == self.replaced_before).then_some(self.titles);
@@ -69,7 +74,7 @@ impl Journal for Moving {
         })
     }
 
-    fn check(&self) -> StorageFuture<Result<Damage, StorageError>> {
+    fn check(&self) -> StorageFuture<Result<JournalDamage, StorageError>> {
         self.inner.check()
     }
 
@@ -84,7 +89,7 @@ impl Journal for Moving {
 }
 
 /// All records of a journal.
-async fn everything(journal: &dyn Journal) -> Vec<Entry> {
+async fn everything(journal: &dyn Journal) -> Vec<JournalEntry> {
     let limit = PageLimit {
         records: 99,
         bytes: usize::MAX,
@@ -166,10 +171,10 @@ async fn a_fork_reads_on_when_what_was_read_is_taken() {
         replaced_before: usize::MAX,
         titles: &[],
     });
-    let (sender, mut entries) = Entries::channel();
+    let (sender, mut entries) = JournalEntries::channel();
     let journal: Arc<dyn Journal> = moving.clone();
     // What is at the end of the journal is looked at first, one time.
-    let copying = Origin::open(&journal, None).unwrap().copy(sender, 9);
+    let copying = ForkOrigin::open(&journal, None).unwrap().copy(sender, 9);
     let copying = actix::spawn(copying);
     let mut taken = 0;
     loop {
@@ -191,8 +196,11 @@ async fn a_fork_reads_on_when_what_was_read_is_taken() {
     assert_eq!(taken, RECORDS);
     assert!(copying.await.unwrap().is_ok());
     // A fork that takes no more ends the copy.
-    let (sender, entries) = Entries::channel();
+    let (sender, entries) = JournalEntries::channel();
     drop(entries);
-    let refused = Origin::open(&journal, None).unwrap().copy(sender, 9).await;
-    assert!(matches!(refused, Err(Stopped::Refused)), "{refused:?}");
+    let refused = ForkOrigin::open(&journal, None)
+        .unwrap()
+        .copy(sender, 9)
+        .await;
+    assert!(matches!(refused, Err(ForkStopped::Refused)), "{refused:?}");
 }

@@ -3,7 +3,7 @@
 use actix::prelude::*;
 
 use super::actor::{DEFAULT_CONVERSATION, DirectoryActor};
-use super::conversation::Door;
+use super::conversation::ConversationAddr;
 use super::messages::LetGo;
 use crate::broadcast::messages::Closing;
 use crate::conversation::messages::MakeWay;
@@ -12,7 +12,7 @@ use crate::ids::ConversationId;
 impl DirectoryActor {
     /// The conversations that may be idle, the one that was used longest ago first. The default one
     /// has a place of its own.
-    fn candidates(&self) -> Vec<(ConversationId, Door)> {
+    fn candidates(&self) -> Vec<(ConversationId, ConversationAddr)> {
         let mut candidates: Vec<_> = self
             .open
             .iter()

@@ -10,15 +10,15 @@ use futures_util::future::join_all;
 use tokio::sync::Semaphore;
 
 use super::actor::DirectoryActor;
-use super::conversation::{Conversation, Door};
+use super::conversation::{ConversationAddr, OpenedConversation};
 use super::folders::Folders;
-use super::messages::{CountRuns, ListConversations, Row};
-use super::rows::Rows;
+use super::messages::{ConversationRow, CountRuns, ListConversations};
+use super::rows::ConversationRows;
 use crate::clock::Clock;
 use crate::conversation::glance;
 use crate::conversation::messages::{GetOverview, IsRunning, Overview};
 use crate::ids::ConversationId;
-use crate::journal::{Header, Journal, JournalStore, Listed};
+use crate::journal::{Header, Journal, JournalStore, ListedJournal};
 use crate::storage::StorageError;
 
 /// Time limit for a conversation's answer about its state; a slow one delays no list.
@@ -29,8 +29,8 @@ const PART: usize = 200;
 
 /// A question to a conversation that is open. It does not keep it from being let go.
 #[derive(Clone)]
-struct Asked {
-    actor: Door,
+struct AskedConversation {
+    actor: ConversationAddr,
     journal: Arc<dyn Journal>,
 }
 
@@ -38,9 +38,9 @@ struct Asked {
 async fn row(
     store: Arc<dyn JournalStore>,
     looks: Arc<Semaphore>,
-    open: Option<Asked>,
-    listed: Listed,
-) -> Row {
+    open: Option<AskedConversation>,
+    listed: ListedJournal,
+) -> ConversationRow {
     // It is never closed; who waits for a look is not late.
     let _look = match open {
         Some(_) => None,
@@ -54,10 +54,10 @@ async fn row(
     };
     let found = tokio::time::timeout(ROW_TIMEOUT, found).await;
     let found = found.unwrap_or_else(|_| Err(format!("no answer within {ROW_TIMEOUT:?}")));
-    Row { listed, found }
+    ConversationRow { listed, found }
 }
 
-async fn ask(conversation: &Asked) -> Result<(Header, Overview), String> {
+async fn ask(conversation: &AskedConversation) -> Result<(Header, Overview), String> {
     let header = conversation.journal.header();
     match conversation.actor.send(GetOverview).await {
         Ok(Ok(overview)) => Ok((header, overview)),
@@ -79,23 +79,23 @@ struct Lists {
     folders: Folders,
     /// The folder of conversations that name none.
     workspace: Arc<Path>,
-    open: HashMap<String, Asked>,
+    open: HashMap<String, AskedConversation>,
     /// The overviews of conversations that are not open.
-    known: Rows,
+    known: ConversationRows,
     clock: Clock,
 }
 
 impl Lists {
-    async fn rows(&self, listed: Vec<Listed>) -> Vec<Row> {
+    async fn rows(&self, listed: Vec<ListedJournal>) -> Vec<ConversationRow> {
         join_all(listed.into_iter().map(|listed| self.row(listed))).await
     }
 
-    async fn row(&self, listed: Listed) -> Row {
+    async fn row(&self, listed: ListedJournal) -> ConversationRow {
         let open = self.open.get(&listed.id).cloned();
         let is_open = open.is_some();
         if !is_open && let Some(known) = self.known.get(&listed) {
             let found = Ok(known);
-            return Row { listed, found };
+            return ConversationRow { listed, found };
         }
         let (store, looks) = (Arc::clone(&self.store), Arc::clone(&self.looks));
         let row = row(store, looks, open, listed).await;
@@ -109,9 +109,9 @@ impl Lists {
     async fn rows_in(
         &self,
         folder: &Path,
-        mut after: Option<Listed>,
+        mut after: Option<ListedJournal>,
         limit: usize,
-    ) -> Result<Vec<Row>, StorageError> {
+    ) -> Result<Vec<ConversationRow>, StorageError> {
         let mut found = Vec::new();
         loop {
             let mut listed = self.store.list(after, PART).await?;
@@ -137,10 +137,10 @@ impl Lists {
 }
 
 impl Handler<ListConversations> for DirectoryActor {
-    type Result = ResponseFuture<Result<Vec<Row>, StorageError>>;
+    type Result = ResponseFuture<Result<Vec<ConversationRow>, StorageError>>;
 
     fn handle(&mut self, order: ListConversations, _: &mut Context<Self>) -> Self::Result {
-        let asked = |conversation: &Conversation| Asked {
+        let asked = |conversation: &OpenedConversation| AskedConversation {
             actor: conversation.actor.clone(),
             journal: Arc::clone(&conversation.journal),
         };

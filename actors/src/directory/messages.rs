@@ -7,15 +7,15 @@ use harness_protocol::Settings;
 use actix::Message;
 use derive_more::{Display, Error};
 
-use super::conversation::Conversation;
+use super::conversation::OpenedConversation;
 use crate::conversation::messages::Overview;
 use crate::ids::ConversationId;
-use crate::journal::{Header, Listed, OpenError};
+use crate::journal::{Header, ListedJournal, OpenError};
 use crate::storage::StorageError;
 
 /// Opens a conversation. Sent by HTTP; answered with its actors, which it has from then on.
 #[derive(Debug, Clone, Message)]
-#[rtype(result = "Result<Conversation, OpenError>")]
+#[rtype(result = "Result<OpenedConversation, OpenError>")]
 pub struct OpenConversation {
     /// The conversation.
     pub id: ConversationId,
@@ -23,7 +23,7 @@ pub struct OpenConversation {
 
 /// A conversation that was just made. It is not open: most are not asked for at once.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Made {
+pub struct MadeConversation {
     /// The header of its journal.
     pub header: Header,
     /// The overview of the conversation.
@@ -32,7 +32,7 @@ pub struct Made {
 
 /// Makes a conversation. Sent by HTTP; answered when it is safe on disk.
 #[derive(Debug, Clone, Message)]
-#[rtype(result = "Result<Made, OpenError>")]
+#[rtype(result = "Result<MadeConversation, OpenError>")]
 pub struct CreateConversation {
     /// Its id, which must be free. `None` generates one.
     pub id: Option<ConversationId>,
@@ -51,7 +51,7 @@ pub struct CountRuns;
 
 /// Makes a conversation that begins like another. Sent by HTTP; answered when it is safe on disk.
 #[derive(Debug, Clone, Message)]
-#[rtype(result = "Result<Made, ForkError>")]
+#[rtype(result = "Result<MadeConversation, ForkError>")]
 pub struct ForkConversation {
     /// The other.
     pub id: ConversationId,
@@ -99,10 +99,10 @@ pub enum RemoveError {
 
 /// Lists conversations, the last changed first. Sent by HTTP.
 #[derive(Debug, Clone, Message)]
-#[rtype(result = "Result<Vec<Row>, StorageError>")]
+#[rtype(result = "Result<Vec<ConversationRow>, StorageError>")]
 pub struct ListConversations {
     /// Only those after this one.
-    pub after: Option<Listed>,
+    pub after: Option<ListedJournal>,
     /// At most so many.
     pub limit: usize,
     /// Only those that work in this folder.
@@ -111,9 +111,9 @@ pub struct ListConversations {
 
 /// One conversation in a list.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Row {
+pub struct ConversationRow {
     /// Its place in the list.
-    pub listed: Listed,
+    pub listed: ListedJournal,
     /// The header of its journal, and how it is; or why it cannot be read.
     pub found: Result<(Header, Overview), String>,
 }

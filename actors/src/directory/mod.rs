@@ -14,6 +14,6 @@ mod removal;
 mod rows;
 
 pub use actor::{DEFAULT_CONVERSATION, DirectoryActor};
-pub use conversation::{Conversation, Place};
-pub use parts::{Extensions, GuidanceOf, Parts};
+pub use conversation::{ConversationPlace, OpenedConversation};
+pub use parts::{DirectoryParts, Extensions, GuidanceOf};
 pub use places::MAX_OPEN_CONVERSATIONS;

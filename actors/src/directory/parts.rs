@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::conversation::{Conversation, Place};
+use super::conversation::{ConversationPlace, OpenedConversation};
 use crate::approval::{Approver, DenyAll, RuleBook};
 use crate::attachment::{AttachmentStore, MemoryAttachments};
 use crate::broadcast::messages::Publish;
@@ -22,7 +22,7 @@ use crate::model::messages::{CancelModelCall, DescribeModel, ListModels, StartMo
 use crate::model::{KeyResolver, Transport};
 use crate::secret::Redaction;
 use crate::tool::messages::{CancelTool, RunTool};
-use crate::tool::{BeforeStore, Jobs, Launching, Outputs, ToolShelf, Undo};
+use crate::tool::{BeforeStore, FileUndo, Jobs, Launching, Outputs, ToolShelf};
 use actix::prelude::*;
 
 /// Distance between the numbers of two actors' first calls.
@@ -172,7 +172,7 @@ impl Extensions {
 
 /// The parts that all conversations share.
 #[derive(Clone)]
-pub struct Parts {
+pub struct DirectoryParts {
     /// Asks the model.
     pub start_model_call: Recipient<StartModelCall>,
     /// Drops a call of the model.
@@ -202,10 +202,15 @@ pub struct Parts {
     pub broadcasting: ArbiterHandle,
 }
 
-impl Parts {
+impl DirectoryParts {
     /// Starts the actors of a conversation on this thread's arbiter.
     #[must_use]
-    pub fn start(&self, journal: Arc<dyn Journal>, glance: &Glance, place: Place) -> Conversation {
+    pub fn start(
+        &self,
+        journal: Arc<dyn Journal>,
+        glance: &Glance,
+        place: ConversationPlace,
+    ) -> OpenedConversation {
         let attendance = Attendance::default();
         let broadcaster = BroadcastActor::new(
             journal.header().conversation,
@@ -222,7 +227,7 @@ impl Parts {
                 broadcast.clone().recipient(),
             )
             .start();
-        Conversation {
+        OpenedConversation {
             actor,
             broadcast,
             journal,
@@ -265,7 +270,7 @@ impl Parts {
             summarizer: self.extensions.summarizer.clone(),
             approver: Arc::clone(&self.extensions.approver),
             jobs: self.extensions.jobs.clone(),
-            undo: Undo {
+            undo: FileUndo {
                 before: self.extensions.before.clone(),
                 closed: Arc::clone(&self.extensions.closed),
                 redaction: self.extensions.redaction.clone(),
@@ -282,9 +287,15 @@ fn now(glance: &Glance) -> Now {
     let status = &glance.ledger.resting_status();
     let interrupted = glance.ledger.run().is_some();
     let (state, message) = if let Some(approval) = glance.ledger.open_approval() {
-        (harness_protocol::State::WaitingApproval, approval.tool)
+        (
+            harness_protocol::ActivityState::WaitingApproval,
+            approval.tool,
+        )
     } else if interrupted {
-        (harness_protocol::State::Error, INTERRUPTED.to_owned())
+        (
+            harness_protocol::ActivityState::Error,
+            INTERRUPTED.to_owned(),
+        )
     } else {
         (state(status.activity), status.message.clone())
     };

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use actix::Recipient;
 use tokio::sync::{Mutex, Semaphore};
 
-use super::conversation::Place;
+use super::conversation::ConversationPlace;
 use super::messages::LetGo;
 use crate::journal::OpenError;
 
@@ -32,16 +32,19 @@ impl Places {
         }
     }
 
-    fn try_take(&self) -> Option<Place> {
+    fn try_take(&self) -> Option<ConversationPlace> {
         let permit = Arc::clone(&self.free).try_acquire_owned().ok()?;
-        Some(Place::with_permit(permit))
+        Some(ConversationPlace::with_permit(permit))
     }
 
     /// A place; the idle conversation that was used longest ago is let go for it if need be.
     ///
     /// # Errors
     /// When all conversations that are open are in use.
-    pub(super) async fn take(&self, directory: &Recipient<LetGo>) -> Result<Place, OpenError> {
+    pub(super) async fn take(
+        &self,
+        directory: &Recipient<LetGo>,
+    ) -> Result<ConversationPlace, OpenError> {
         if let Some(place) = self.try_take() {
             return Ok(place);
         }

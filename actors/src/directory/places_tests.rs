@@ -3,12 +3,17 @@ use futures_util::future::join_all;
 
 use super::super::DEFAULT_CONVERSATION;
 use super::super::actor::tests::{World, source};
-use super::super::conversation::Conversation;
-use crate::broadcast::{Followed, Follower, Start, View};
+use super::super::conversation::OpenedConversation;
+use crate::broadcast::{EventView, Followed, Follower, FollowerStart};
 use crate::journal::OpenError;
 
-fn follow(conversation: &Conversation) -> Follower {
-    Follower::new(source(conversation), View::Full, None, Start::Live)
+fn follow(conversation: &OpenedConversation) -> Follower {
+    Follower::new(
+        source(conversation),
+        EventView::Full,
+        None,
+        FollowerStart::Live,
+    )
 }
 
 /// Spec: [CONV-151]

@@ -51,7 +51,7 @@ impl PromptTemplate {
         let mut rest = &*self.content;
         while let Some((before, behind)) = rest.split_once('$') {
             text.push(before)?;
-            rest = match Place::at_start(behind) {
+            rest = match TemplatePlaceholder::at_start(behind) {
                 Some((place, behind)) => {
                     place.fill(args, &mut text)?;
                     behind
@@ -95,12 +95,12 @@ impl Bounded {
 
 /// The arguments that a place asks for. Arguments are counted from one.
 #[derive(Debug, Clone, Copy)]
-enum Which {
+enum PlaceholderArguments {
     All,
     Number(usize),
 }
 
-impl Which {
+impl PlaceholderArguments {
     /// Reads the whole text.
     fn parse(text: &str) -> Option<Self> {
         match text {
@@ -122,17 +122,17 @@ impl Which {
 
 /// A place for arguments in a template.
 #[derive(Debug, Clone, Copy)]
-enum Place<'t> {
-    Value(Which),
+enum TemplatePlaceholder<'t> {
+    Value(PlaceholderArguments),
     /// With the text to use if the arguments are empty.
-    OrElse(Which, &'t str),
+    OrElse(PlaceholderArguments, &'t str),
     Slice {
         from: usize,
         count: usize,
     },
 }
 
-impl<'t> Place<'t> {
+impl<'t> TemplatePlaceholder<'t> {
     /// Reads the place whose `$` comes right before the text. Returns it with the text after it.
     fn at_start(text: &'t str) -> Option<(Self, &'t str)> {
         if let Some(inside) = text.strip_prefix('{') {
@@ -141,17 +141,17 @@ impl<'t> Place<'t> {
         }
         for name in ["@", "ARGUMENTS"] {
             if let Some(behind) = text.strip_prefix(name) {
-                return Some((Self::Value(Which::All), behind));
+                return Some((Self::Value(PlaceholderArguments::All), behind));
             }
         }
         let behind = text.trim_start_matches(|c: char| c.is_ascii_digit());
         let number = number(&text[..text.len() - behind.len()])?;
-        Some((Self::Value(Which::Number(number)), behind))
+        Some((Self::Value(PlaceholderArguments::Number(number)), behind))
     }
 
     fn in_braces(text: &'t str) -> Option<Self> {
         if let Some((which, default)) = text.split_once(":-") {
-            return Some(Self::OrElse(Which::parse(which)?, default));
+            return Some(Self::OrElse(PlaceholderArguments::parse(which)?, default));
         }
         let range = text.strip_prefix("@:")?;
         let (from, count) = match range.split_once(':') {

@@ -9,10 +9,10 @@ use std::task::{Context, Poll, Waker, ready};
 use futures_util::Stream;
 use harness_protocol::Event;
 
-use super::follow::{Follow, Followers, Place};
+use super::follow::{ConversationFollower, FollowerPlace, Followers};
 use crate::broadcast::messages::Publish;
 use crate::event::event;
-use crate::journal::{Journal, Page, PageLimit, Position};
+use crate::journal::{Journal, JournalPage, PageLimit, Position};
 use crate::storage::{StorageError, StorageFuture};
 
 /// Maximum number of events that wait for the reader of a stream. Further ones are read back from the journal.
@@ -30,25 +30,25 @@ const PAGE: PageLimit = PageLimit {
 /// be read back are reported by an [`Event::Gap`].
 #[must_use = "a stream does nothing unless it is polled"]
 pub struct EventStream {
-    waiting: Arc<Waiting>,
+    waiting: Arc<WaitingEvents>,
     journal: Arc<dyn Journal>,
     /// The position after the last lasting event.
     at: Position,
     /// The end up to which records are read back, and the page that is being read.
-    reading: Option<(Position, StorageFuture<Result<Page, StorageError>>)>,
+    reading: Option<(Position, StorageFuture<Result<JournalPage, StorageError>>)>,
     /// The events that were read back.
     read: VecDeque<Event>,
     /// Events after this end were published since it was read back.
     read_to: Option<Position>,
-    _place: Place,
+    _place: FollowerPlace,
 }
 
 /// The events that wait for the reader.
 #[derive(Default)]
-struct Waiting(Mutex<Queue>);
+struct WaitingEvents(Mutex<EventQueue>);
 
 #[derive(Default)]
-struct Queue {
+struct EventQueue {
     /// With the position of each that lasts.
     events: VecDeque<(Option<Position>, Event)>,
     /// True if some events had no room.
@@ -58,14 +58,14 @@ struct Queue {
 }
 
 /// The sending side of a stream. The stream ends when it is dropped.
-struct Source(Arc<Waiting>);
+struct EventSender(Arc<WaitingEvents>);
 
-impl Waiting {
-    fn lock(&self) -> MutexGuard<'_, Queue> {
+impl WaitingEvents {
+    fn lock(&self) -> MutexGuard<'_, EventQueue> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn change(&self, change: impl FnOnce(&mut Queue)) {
+    fn change(&self, change: impl FnOnce(&mut EventQueue)) {
         let mut queue = self.lock();
         change(&mut queue);
         let reader = queue.reader.take();
@@ -76,7 +76,7 @@ impl Waiting {
     }
 }
 
-impl Follow for Source {
+impl ConversationFollower for EventSender {
     fn take(&self, shown: &Publish) {
         let (position, event) = match shown {
             Publish::Lasting { position, event } => (Some(*position), event),
@@ -94,14 +94,14 @@ impl Follow for Source {
     }
 }
 
-impl Drop for Source {
+impl Drop for EventSender {
     fn drop(&mut self) {
         self.0.change(|queue| queue.is_over = true);
     }
 }
 
 /// The result of a look at the queue.
-enum Next {
+enum NextEvent {
     Event(Option<Position>, Box<Event>),
     /// The rest is in the journal.
     Lack,
@@ -111,9 +111,9 @@ enum Next {
 
 impl EventStream {
     pub(super) fn new(followers: &Followers, journal: Arc<dyn Journal>) -> Self {
-        let waiting = Arc::<Waiting>::default();
+        let waiting = Arc::<WaitingEvents>::default();
         let at = journal.end();
-        let place = followers.add(Arc::new(Source(Arc::clone(&waiting))));
+        let place = followers.add(Arc::new(EventSender(Arc::clone(&waiting))));
         Self {
             waiting,
             journal,
@@ -125,19 +125,19 @@ impl EventStream {
         }
     }
 
-    fn look(&self, reader: &Waker) -> Next {
+    fn look(&self, reader: &Waker) -> NextEvent {
         let mut queue = self.waiting.lock();
         if let Some((position, event)) = queue.events.pop_front() {
-            return Next::Event(position, Box::new(event));
+            return NextEvent::Event(position, Box::new(event));
         }
         if std::mem::take(&mut queue.lacks) {
-            return Next::Lack;
+            return NextEvent::Lack;
         }
         if queue.is_over {
-            return Next::Over;
+            return NextEvent::Over;
         }
         queue.reader = Some(reader.clone());
-        Next::Nothing
+        NextEvent::Nothing
     }
 
     /// Begins to read back what had no room. All of that is in the journal: it was written before it was published.
@@ -156,7 +156,7 @@ impl EventStream {
     }
 
     /// Takes what was read back up to that end.
-    fn took(&mut self, end: Position, page: Result<Page, StorageError>) {
+    fn took(&mut self, end: Position, page: Result<JournalPage, StorageError>) {
         let page = match page {
             Ok(page) => page,
             Err(error) => {
@@ -223,14 +223,14 @@ impl Stream for EventStream {
                 continue;
             }
             match this.look(cx.waker()) {
-                Next::Event(Some(position), _) if this.was_read(position) => {}
-                Next::Event(position, event) => {
+                NextEvent::Event(Some(position), _) if this.was_read(position) => {}
+                NextEvent::Event(position, event) => {
                     this.at = position.unwrap_or(this.at);
                     return Poll::Ready(Some(*event));
                 }
-                Next::Lack => this.read_back(),
-                Next::Over => return Poll::Ready(None),
-                Next::Nothing => return Poll::Pending,
+                NextEvent::Lack => this.read_back(),
+                NextEvent::Over => return Poll::Ready(None),
+                NextEvent::Nothing => return Poll::Pending,
             }
         }
     }

@@ -48,7 +48,7 @@ pub trait EventHandler: Send + Sync + 'static {
 
 /// Takes all that is published of a conversation: the only source of handlers, streams and callers that wait for a
 /// reply. Called on the conversation's thread.
-pub(super) trait Follow: Send + Sync {
+pub(super) trait ConversationFollower: Send + Sync {
     /// Takes what was published.
     fn take(&self, shown: &Publish);
 }
@@ -56,7 +56,7 @@ pub(super) trait Follow: Send + Sync {
 /// A handler, told by its methods.
 struct Methods(Arc<dyn EventHandler>);
 
-impl Follow for Methods {
+impl ConversationFollower for Methods {
     fn take(&self, shown: &Publish) {
         match shown {
             Publish::Lasting { event, .. } => tell(&*self.0, event, true),
@@ -68,27 +68,27 @@ impl Follow for Methods {
 
 /// Those who follow a conversation, in the order in which they came; clones share them.
 #[derive(Clone, Default)]
-pub(crate) struct Followers(Arc<Mutex<Following>>);
+pub(crate) struct Followers(Arc<Mutex<FollowerList>>);
 
 #[derive(Default)]
-struct Following {
+struct FollowerList {
     /// The number of the last one.
     last: u64,
-    followers: Vec<(u64, Arc<dyn Follow>)>,
+    followers: Vec<(u64, Arc<dyn ConversationFollower>)>,
 }
 
 /// Those who follow, for one that does not keep them.
-type Shared = Weak<Mutex<Following>>;
+type WeakFollowing = Weak<Mutex<FollowerList>>;
 
-fn lock(following: &Mutex<Following>) -> MutexGuard<'_, Following> {
+fn lock(following: &Mutex<FollowerList>) -> MutexGuard<'_, FollowerList> {
     following.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Followers {
     /// Adds one, until what is returned is dropped.
-    pub(super) fn add(&self, follower: Arc<dyn Follow>) -> Place {
+    pub(super) fn add(&self, follower: Arc<dyn ConversationFollower>) -> FollowerPlace {
         let number = self.keep(follower);
-        Place {
+        FollowerPlace {
             followers: Arc::downgrade(&self.0),
             number,
         }
@@ -104,7 +104,7 @@ impl Followers {
         self.keep(Arc::new(Methods(handler)));
     }
 
-    fn keep(&self, follower: Arc<dyn Follow>) -> u64 {
+    fn keep(&self, follower: Arc<dyn ConversationFollower>) -> u64 {
         let mut following = lock(&self.0);
         following.last += 1;
         let number = following.last;
@@ -134,12 +134,12 @@ impl Followers {
 }
 
 /// The place of a follower, which leaves when this is dropped.
-pub(super) struct Place {
-    followers: Shared,
+pub(super) struct FollowerPlace {
+    followers: WeakFollowing,
     number: u64,
 }
 
-impl Drop for Place {
+impl Drop for FollowerPlace {
     fn drop(&mut self) {
         let Some(followers) = self.followers.upgrade() else {
             return;
@@ -155,7 +155,7 @@ impl Drop for Place {
 
 /// Follows a conversation until it is dropped.
 #[must_use = "dropping this ends the subscription of the handler"]
-pub struct Subscription(Place);
+pub struct Subscription(FollowerPlace);
 
 impl Subscription {
     /// Ends the subscription. The handler receives no further events, not even earlier ones that were not delivered
@@ -189,12 +189,12 @@ impl Handler<Publish> for FollowersActor {
 /// Waits until everything before it was delivered.
 #[derive(Debug, Clone, Copy, Message)]
 #[rtype(result = "()")]
-pub(crate) struct Told;
+pub(crate) struct AwaitDelivery;
 
-impl Handler<Told> for FollowersActor {
+impl Handler<AwaitDelivery> for FollowersActor {
     type Result = ();
 
-    fn handle(&mut self, _: Told, _: &mut Context<Self>) {}
+    fn handle(&mut self, _: AwaitDelivery, _: &mut Context<Self>) {}
 }
 
 /// Calls the methods for an event. Passing events have no separate method.

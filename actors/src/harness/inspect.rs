@@ -1,6 +1,6 @@
 //! Looking at a conversation, at any time.
 
-use harness_protocol::{Queue, QueueItem, SettingsAnswer, Usage};
+use harness_protocol::{Queue, QueueItem, SettingsAnswer, TokenUsage};
 
 use super::{Harness, HarnessError, Message};
 use crate::conversation::messages::GetOverview;
@@ -24,7 +24,7 @@ pub struct Snapshot {
     /// The settings, and the tools.
     pub settings: SettingsAnswer,
     /// The token counts so far.
-    pub usage: Usage,
+    pub usage: TokenUsage,
     /// All sums so far.
     pub totals: Totals,
     /// The time when its last record was written, in milliseconds since the Unix epoch; 0 if there is none.

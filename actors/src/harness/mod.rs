@@ -32,7 +32,7 @@ use crate::ids::{ItemId, RunId};
 use crate::journal::Journal;
 use crate::tool::ToolShelf;
 
-use follow::{Followers, FollowersActor, Told};
+use follow::{AwaitDelivery, Followers, FollowersActor};
 use own_thread::OwnThread;
 use reply::Gathering;
 
@@ -195,7 +195,7 @@ impl Harness {
 
     /// Waits until the handlers have received all events so far.
     async fn wait_for_handlers(&self) -> Result<(), HarnessError> {
-        Ok(self.telling.send(Told).await?)
+        Ok(self.telling.send(AwaitDelivery).await?)
     }
 
     /// Queues a message that is sent before the next model request of the run, after the results of the tools. Without

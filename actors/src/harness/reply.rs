@@ -2,10 +2,10 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use harness_protocol::{Event, Usage};
+use harness_protocol::{Event, TokenUsage};
 
 use super::HarnessError;
-use super::follow::{Follow, Followers, Place};
+use super::follow::{ConversationFollower, FollowerPlace, Followers};
 use crate::broadcast::messages::Publish;
 use crate::conversation::messages::RunOutcome;
 use crate::ids::RunId;
@@ -19,7 +19,7 @@ pub struct Reply {
     /// The outcome of the run.
     pub outcome: ReplyOutcome,
     /// The tokens of the whole run.
-    pub usage: Usage,
+    pub usage: TokenUsage,
     /// The run.
     pub run: RunId,
 }
@@ -56,28 +56,28 @@ impl ReplyOutcome {
 
 /// Gathers the results of runs, for a caller that waits for the reply of one of them.
 pub(super) struct Gathering {
-    seen: Arc<Seen>,
-    _place: Place,
+    seen: Arc<SeenRuns>,
+    _place: FollowerPlace,
 }
 
 #[derive(Default)]
-struct Seen(Mutex<Runs>);
+struct SeenRuns(Mutex<RunReplies>);
 
 #[derive(Default)]
-struct Runs {
+struct RunReplies {
     /// The text of the last reply so far.
     text: String,
     /// The runs that have ended, with their last text.
-    ended: Vec<(RunId, String, Usage)>,
+    ended: Vec<(RunId, String, TokenUsage)>,
 }
 
-impl Seen {
-    fn lock(&self) -> MutexGuard<'_, Runs> {
+impl SeenRuns {
+    fn lock(&self) -> MutexGuard<'_, RunReplies> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Follow for Seen {
+impl ConversationFollower for SeenRuns {
     #[expect(
         clippy::wildcard_enum_match_arm,
         reason = "watches: what a reply is made of"
@@ -104,7 +104,7 @@ impl Follow for Seen {
 impl Gathering {
     /// Begins; to be done before the run is asked for.
     pub(super) fn begin(followers: &Followers) -> Self {
-        let seen = Arc::<Seen>::default();
+        let seen = Arc::<SeenRuns>::default();
         let place = followers.add(seen.clone());
         Self {
             seen,

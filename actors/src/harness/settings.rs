@@ -6,7 +6,9 @@ use harness_protocol::{RenewTools, SettingsAnswer, SettingsPatch, ThinkingLevel}
 use serde_json::{Value, json};
 
 use super::{Harness, HarnessError};
-use crate::conversation::messages::{ChangeError, ChangeSettings, GetSettings, Given};
+use crate::conversation::messages::{
+    ChangeConversationSettings, ChangeError, GetSettings, GivenOrder,
+};
 use crate::reply::Object;
 use crate::tool::{Registry, Tool, ToolShelf};
 
@@ -28,7 +30,7 @@ impl Harness {
     /// A value that cannot be changes nothing.
     pub async fn change_settings(&self, patch: Object) -> Result<SettingsAnswer, HarnessError> {
         let patch = SettingsPatch::parse(patch).map_err(ChangeError::Invalid)?;
-        let order = ChangeSettings { patch, by: None };
+        let order = ChangeConversationSettings { patch, by: None };
         Ok(self.conversation.send(order).await??)
     }
 
@@ -88,7 +90,7 @@ impl Harness {
     pub async fn renew_tools(&self) -> Result<SettingsAnswer, HarnessError> {
         Ok(self
             .conversation
-            .send(Given(RenewTools::default()))
+            .send(GivenOrder(RenewTools::default()))
             .await??)
     }
 

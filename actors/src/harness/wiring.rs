@@ -8,7 +8,7 @@ use actix::prelude::*;
 use super::config::{Config, ConfigError};
 use crate::clock::Clock;
 use crate::conversation::Defaults;
-use crate::directory::{Extensions, Parts};
+use crate::directory::{DirectoryParts, Extensions};
 use crate::model::{Credential, ModelActor, ModelExtensions};
 use crate::tool::{Registry, Tool, ToolActor};
 
@@ -27,7 +27,7 @@ pub fn parts(
     workspace: Arc<Path>,
     clock: Clock,
     broadcasting: ArbiterHandle,
-) -> Result<Parts, ConfigError> {
+) -> Result<DirectoryParts, ConfigError> {
     config.check(&extensions)?;
     let registry = Registry::new(tools)?;
     let redaction = extensions.redaction.clone();
@@ -46,7 +46,7 @@ pub fn parts(
         redaction,
     };
     let model = ModelActor::with_extensions(config.api, clock, model_extensions).start();
-    Ok(Parts {
+    Ok(DirectoryParts {
         start_model_call: model.clone().recipient(),
         cancel_model_call: model.clone().recipient(),
         describe_model: model.clone().recipient(),

@@ -82,7 +82,7 @@ fn records_come_back_as_they_were_appended(store: &dyn JournalStore) {
 /// Spec: [JRNL-99] [JRNL-100]
 fn what_is_kept_of_a_block_comes_back_until_a_record_ends_it(store: &dyn JournalStore) {
     let journal = new(store, "a");
-    let piece = |index, offset, text: &str| Piece {
+    let piece = |index, offset, text: &str| BlockPiece {
         index,
         kind: harness_protocol::DeltaKind::Text,
         offset,
@@ -200,7 +200,7 @@ fn a_journal_is_made_or_replaced_with_records_that_keep_their_fields(store: &dyn
     let mended = r#"{ "seq" : 1, "at":5,"extra":[1, 2.50],"type":"later","data":{"x":1e2} }"#;
     assert_eq!(forked[0].json, mended.as_bytes());
     assert_eq!(text(&forked[1]), Some("one"));
-    let (sender, cut_off) = Entries::channel();
+    let (sender, cut_off) = JournalEntries::channel();
     drop(sender);
     let broken_off = wait(store.create_from(header("d"), cut_off)).err().unwrap();
     assert!(
@@ -317,6 +317,6 @@ fn sixteen_journals_at_once_stay_apart(store: &dyn JournalStore) {
         let journal = wait(store.open(&id(&name))).unwrap();
         let expected: Vec<_> = (0..50).map(|number| format!("{name} {number}")).collect();
         assert_eq!(prompts(&journal), expected);
-        assert_eq!(wait(journal.check()), Ok(Damage::default()));
+        assert_eq!(wait(journal.check()), Ok(JournalDamage::default()));
     }
 }

@@ -7,8 +7,8 @@ use tokio::sync::mpsc;
 /// Maximum number of parts that wait for the journal that is made.
 const WAITING: usize = 1;
 
-/// The records of a journal that is made, as JSON objects like [`super::Entry::json`].
-pub struct Entries(mpsc::Receiver<Vec<Bytes>>);
+/// The records of a journal that is made, as JSON objects like [`super::JournalEntry::json`].
+pub struct JournalEntries(mpsc::Receiver<Vec<Bytes>>);
 
 /// Gives records to a journal that is made. It is made when they are said to have ended, and not if
 /// this is dropped before.
@@ -19,7 +19,7 @@ pub struct EntriesSender(mpsc::Sender<Vec<Bytes>>);
 #[display("its records broke off")]
 pub struct BrokenOff;
 
-impl Entries {
+impl JournalEntries {
     /// Records that are sent from elsewhere.
     #[must_use]
     pub fn channel() -> (EntriesSender, Self) {

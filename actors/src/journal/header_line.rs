@@ -6,7 +6,7 @@ use harness_protocol::Settings;
 use serde::{Deserialize, Serialize};
 
 use super::header::{FORMAT_VERSION, ForkedFrom, Header, Workspace};
-use super::line::{Seal, Sealed};
+use super::line::{Seal, SealedLine};
 use crate::ids::ConversationId;
 
 /// The name of the format in a header.
@@ -24,7 +24,7 @@ pub(super) enum HeaderError {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Line {
+struct HeaderLine {
     format: String,
     version: u32,
     conversation: String,
@@ -51,7 +51,7 @@ fn is_default(settings: &Settings) -> bool {
 pub(super) fn encode(header: &Header) -> serde_json::Result<Vec<u8>> {
     let workspace = header.workspace.as_ref();
     let is_elsewhere = workspace.is_some_and(|workspace| workspace.is_elsewhere);
-    let mut line = serde_json::to_vec(&Line {
+    let mut line = serde_json::to_vec(&HeaderLine {
         format: FORMAT.to_owned(),
         version: if is_elsewhere { FORMAT_VERSION } else { 1 },
         conversation: header.conversation.to_string(),
@@ -89,14 +89,14 @@ pub(super) fn decode(line: &[u8]) -> Result<Header, HeaderError> {
     if version.version > FORMAT_VERSION {
         return Err(HeaderError::Newer(version.version));
     }
-    let is_right = match Sealed::split(line) {
+    let is_right = match SealedLine::split(line) {
         Some(sealed) => Seal::of_header().sum(sealed.body) == sealed.sum,
-        None => !Sealed::is_broken(line),
+        None => !SealedLine::is_broken(line),
     };
     if !is_right {
         return Err(unreadable("the checksum of its first line is wrong"));
     }
-    let header: Line = serde_json::from_str(text)
+    let header: HeaderLine = serde_json::from_str(text)
         .map_err(|error| unreadable(&format!("its first line is not a header: {error}")))?;
     let epoch = header
         .epoch

@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 
 use super::position::{Epoch, Position};
 use super::record::Record;
-use super::{Entry, NewRecord};
+use super::{JournalEntry, NewRecord};
 use crate::storage::StorageError;
 
 /// The bytes before a line's checksum; the checksum covers everything before them.
@@ -59,14 +59,14 @@ impl Seal {
 }
 
 /// A line split at its checksum.
-pub(super) struct Sealed<'a> {
+pub(super) struct SealedLine<'a> {
     /// The bytes that the checksum covers.
     pub(super) body: &'a [u8],
     /// The checksum.
     pub(super) sum: u32,
 }
 
-impl<'a> Sealed<'a> {
+impl<'a> SealedLine<'a> {
     /// Splits a line without its line break; nothing if it has no checksum at its end.
     pub(super) fn split(line: &'a [u8]) -> Option<Self> {
         let (body, seal) = line.split_at_checked(line.len().checked_sub(SEAL)?)?;
@@ -92,7 +92,7 @@ impl<'a> Sealed<'a> {
 
 /// A record that a line holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Found {
+pub(super) struct FoundRecord {
     /// The offset of its beginning in the line; the bytes before it are damaged.
     pub(super) start: usize,
     /// The end of its object without its checksum and its last brace.
@@ -105,7 +105,7 @@ pub(super) struct Found {
     pub(super) sum: u32,
 }
 
-impl Found {
+impl FoundRecord {
     /// Length of its object without its checksum, in bytes.
     pub(super) fn object_bytes(&self) -> usize {
         self.body - self.start + 1
@@ -113,12 +113,12 @@ impl Found {
 }
 
 /// The record of a line; the error is the reason why it has none. Parses only lines without a checksum.
-pub(super) fn find(line: &[u8], seal: Seal) -> Result<Found, &'static str> {
+pub(super) fn find(line: &[u8], seal: Seal) -> Result<FoundRecord, &'static str> {
     let line = line.trim_ascii_end();
-    let found = match Sealed::split(line) {
+    let found = match SealedLine::split(line) {
         Some(sealed) if seal.sum(sealed.body) == sealed.sum => complete_line(line, 0, &sealed),
         Some(_) => ending(line, seal).ok_or("its checksum is wrong"),
-        None if Sealed::is_broken(line) => Err("its checksum is damaged"),
+        None if SealedLine::is_broken(line) => Err("its checksum is damaged"),
         None => unsealed(line, seal),
     }?;
     if found.seq > MAX_SEQ {
@@ -128,7 +128,11 @@ pub(super) fn find(line: &[u8], seal: Seal) -> Result<Found, &'static str> {
 }
 
 /// A record whose checksum is right.
-fn complete_line(line: &[u8], start: usize, sealed: &Sealed<'_>) -> Result<Found, &'static str> {
+fn complete_line(
+    line: &[u8],
+    start: usize,
+    sealed: &SealedLine<'_>,
+) -> Result<FoundRecord, &'static str> {
     let seq = match prefix(sealed.body) {
         Some((seq, _)) => seq,
         None => {
@@ -138,7 +142,7 @@ fn complete_line(line: &[u8], start: usize, sealed: &Sealed<'_>) -> Result<Found
             envelope.seq
         }
     };
-    Ok(Found {
+    Ok(FoundRecord {
         start,
         body: start + sealed.body.len(),
         end: line.len(),
@@ -149,13 +153,13 @@ fn complete_line(line: &[u8], start: usize, sealed: &Sealed<'_>) -> Result<Found
 
 /// The whole record that a damaged line ends in: a torn write, or a hole that a power cut left,
 /// may have come before it.
-fn ending(line: &[u8], seal: Seal) -> Option<Found> {
+fn ending(line: &[u8], seal: Seal) -> Option<FoundRecord> {
     let mut upto = line.len();
     for _ in 0..TRIES {
         upto = line[..upto]
             .windows(SEQ.len())
             .rposition(|bytes| bytes == SEQ)?;
-        if let Some(sealed) = Sealed::split(&line[upto..])
+        if let Some(sealed) = SealedLine::split(&line[upto..])
             && seal.sum(sealed.body) == sealed.sum
         {
             return complete_line(line, upto, &sealed).ok();
@@ -166,7 +170,7 @@ fn ending(line: &[u8], seal: Seal) -> Option<Found> {
 }
 
 /// A record without a checksum, written by hand.
-fn unsealed(line: &[u8], seal: Seal) -> Result<Found, &'static str> {
+fn unsealed(line: &[u8], seal: Seal) -> Result<FoundRecord, &'static str> {
     /// Read to its last value, so that what is taken can be read by everyone.
     #[derive(Deserialize)]
     struct Strict {
@@ -184,7 +188,7 @@ fn unsealed(line: &[u8], seal: Seal) -> Result<Found, &'static str> {
     if strict.crc.is_some() {
         return Err("its checksum is not at its end");
     }
-    Ok(Found {
+    Ok(FoundRecord {
         start: 0,
         body: line.len() - 1,
         end: line.len(),
@@ -196,7 +200,7 @@ fn unsealed(line: &[u8], seal: Seal) -> Result<Found, &'static str> {
 /// The object of a record whose checksum cannot be checked, since its journal's header is lost.
 pub(super) fn without_proof(line: &[u8]) -> Option<Bytes> {
     let line = line.trim_ascii();
-    let body = match Sealed::split(line) {
+    let body = match SealedLine::split(line) {
         Some(sealed) => [sealed.body, b"}"].concat(),
         None => line.to_vec(),
     };
@@ -216,7 +220,7 @@ struct Envelope<'a> {
 }
 
 /// Reads a record that was found. `None` if it is not a record despite its checksum.
-pub(super) fn decode(line: &[u8], found: &Found, epoch: Epoch) -> Option<Entry> {
+pub(super) fn decode(line: &[u8], found: &FoundRecord, epoch: Epoch) -> Option<JournalEntry> {
     let text = str::from_utf8(&line[found.start..found.end]).ok()?;
     let body = &line[found.start..found.body];
     let known = prefix(body).and_then(|(_, at)| Some((at, serde_json::from_str(text).ok()?)));
@@ -232,7 +236,7 @@ pub(super) fn decode(line: &[u8], found: &Found, epoch: Epoch) -> Option<Entry> 
             (envelope.at, record)
         }
     };
-    Some(Entry {
+    Some(JournalEntry {
         position: Position {
             epoch,
             seq: found.seq,
@@ -277,7 +281,7 @@ pub(super) fn encode(
 }
 
 impl NewRecord {
-    /// The JSON object of the record, like [`Entry::json`], for a journal that is made or replaced
+    /// The JSON object of the record, like [`JournalEntry::json`], for a journal that is made or replaced
     /// at once; its number is given there.
     ///
     /// # Errors
@@ -291,7 +295,7 @@ impl NewRecord {
     }
 }
 
-/// The object of a record without a checksum, like [`Entry::json`].
+/// The object of a record without a checksum, like [`JournalEntry::json`].
 ///
 /// # Errors
 /// When the record has no JSON form.
@@ -303,8 +307,8 @@ fn object(new: &NewRecord) -> serde_json::Result<Bytes> {
     Ok(line.into())
 }
 
-/// Adds the line of an object like [`Entry::json`] to `lines` under another number, and tells its checksum. Everything
-/// but the number is unchanged, byte for byte.
+/// Adds the line of an object like [`JournalEntry::json`] to `lines` under another number, and returns its checksum.
+/// Everything but the number is unchanged, byte for byte.
 ///
 /// # Errors
 /// When the object is not a record.
@@ -320,7 +324,7 @@ pub(super) fn renumber(
         seq: &'a RawValue,
     }
     let json = json.trim_ascii();
-    if json.contains(&b'\n') || Sealed::split(json).is_some() {
+    if json.contains(&b'\n') || SealedLine::split(json).is_some() {
         return Err("it is not one line without a checksum");
     }
     let text = str::from_utf8(json).map_err(|_| "it is not UTF-8")?;

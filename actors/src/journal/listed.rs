@@ -4,14 +4,14 @@ use std::cmp::Reverse;
 
 /// One line of the list of journals.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Listed {
+pub struct ListedJournal {
     /// Time of its last change, in nanoseconds since the Unix epoch.
     pub changed_at: u64,
     /// The conversation.
     pub id: String,
 }
 
-impl Listed {
+impl ListedJournal {
     /// Its place in the list.
     fn place(&self) -> (Reverse<u64>, &str) {
         (Reverse(self.changed_at), &self.id)

@@ -10,9 +10,9 @@ use futures_util::future::ready;
 use super::line::{self, Seal};
 use super::unfinished::{self, KeptPiece};
 use super::{
-    AppendError, BrokenOff, Damage, Durability, Entries, Entry, Header, Journal, JournalStore,
-    Listed, NewRecord, OpenError, Page, PageLimit, Piece, Position, Record, Replaced,
-    conversation_name,
+    AppendError, BlockPiece, BrokenOff, Durability, Header, Journal, JournalDamage, JournalEntries,
+    JournalEntry, JournalPage, JournalStore, ListedJournal, NewRecord, OpenError, PageLimit,
+    Position, Record, Replaced, conversation_name,
 };
 use crate::clock::Clock;
 use crate::ids::ConversationId;
@@ -21,13 +21,13 @@ use crate::storage::{StorageError, StorageFuture};
 /// A journal in memory.
 #[derive(Clone)]
 pub struct MemoryJournal {
-    log: Arc<Mutex<Log>>,
+    log: Arc<Mutex<MemoryLog>>,
     clock: Clock,
 }
 
-struct Log {
+struct MemoryLog {
     header: Header,
-    entries: Vec<Entry>,
+    entries: Vec<JournalEntry>,
     kept: Vec<KeptPiece>,
     changed_at: u64,
     state: LogState,
@@ -54,7 +54,7 @@ fn now(clock: Clock) -> u64 {
     })
 }
 
-impl Log {
+impl MemoryLog {
     fn end(&self) -> Position {
         self.entries
             .last()
@@ -94,7 +94,7 @@ fn refused(id: &ConversationId, reason: &str) -> StorageError {
 }
 
 /// The entries under the numbers 1, 2, 3 and so on, as if they were read from this journal.
-fn renumbered(header: &Header, entries: &[Bytes]) -> Result<Vec<Entry>, StorageError> {
+fn renumbered(header: &Header, entries: &[Bytes]) -> Result<Vec<JournalEntry>, StorageError> {
     let seal = Seal::new(header.epoch);
     (1..)
         .zip(entries)
@@ -107,7 +107,7 @@ fn renumbered(header: &Header, entries: &[Bytes]) -> Result<Vec<Entry>, StorageE
         .collect()
 }
 
-fn read_back(text: &[u8], header: &Header) -> Result<Entry, &'static str> {
+fn read_back(text: &[u8], header: &Header) -> Result<JournalEntry, &'static str> {
     let found = line::find(text, Seal::new(header.epoch))?;
     line::decode(text, &found, header.epoch).ok_or("it is not a record")
 }
@@ -119,9 +119,14 @@ impl MemoryJournal {
         Self::with_entries(header, Vec::new(), LogState::New, Clock::system())
     }
 
-    fn with_entries(header: Header, entries: Vec<Entry>, state: LogState, clock: Clock) -> Self {
+    fn with_entries(
+        header: Header,
+        entries: Vec<JournalEntry>,
+        state: LogState,
+        clock: Clock,
+    ) -> Self {
         Self {
-            log: Arc::new(Mutex::new(Log {
+            log: Arc::new(Mutex::new(MemoryLog {
                 header,
                 entries,
                 kept: Vec::new(),
@@ -192,12 +197,12 @@ impl MemoryJournal {
         })
     }
 
-    fn page(&self, after: u64, limit: PageLimit) -> Page {
+    fn page(&self, after: u64, limit: PageLimit) -> JournalPage {
         let log = lock(&self.log);
         let first = log
             .entries
             .partition_point(|entry| entry.position.seq <= after);
-        let mut page = Page::default();
+        let mut page = JournalPage::default();
         let mut bytes = 0;
         for entry in &log.entries[first..] {
             bytes += entry.json.len();
@@ -230,11 +235,19 @@ impl Journal for MemoryJournal {
         Box::pin(ready(self.append_now(expected, &records)))
     }
 
-    fn read(&self, after: u64, limit: PageLimit) -> StorageFuture<Result<Page, StorageError>> {
+    fn read(
+        &self,
+        after: u64,
+        limit: PageLimit,
+    ) -> StorageFuture<Result<JournalPage, StorageError>> {
         Box::pin(ready(Ok(self.page(after, limit))))
     }
 
-    fn keep(&self, handed: u64, pieces: Vec<Piece>) -> StorageFuture<Result<(), StorageError>> {
+    fn keep(
+        &self,
+        handed: u64,
+        pieces: Vec<BlockPiece>,
+    ) -> StorageFuture<Result<(), StorageError>> {
         let mut log = lock(&self.log);
         let epoch = log.header.epoch;
         let pieces = pieces.into_iter();
@@ -247,14 +260,14 @@ impl Journal for MemoryJournal {
         lock(&self.log).kept.clear();
     }
 
-    fn kept(&self, after: u64) -> StorageFuture<Result<Vec<Piece>, StorageError>> {
+    fn kept(&self, after: u64) -> StorageFuture<Result<Vec<BlockPiece>, StorageError>> {
         let log = lock(&self.log);
         let blocks = unfinished::join(log.kept.iter().cloned(), log.header.epoch, after);
         Box::pin(ready(Ok(blocks)))
     }
 
-    fn check(&self) -> StorageFuture<Result<Damage, StorageError>> {
-        Box::pin(ready(Ok(Damage::default())))
+    fn check(&self) -> StorageFuture<Result<JournalDamage, StorageError>> {
+        Box::pin(ready(Ok(JournalDamage::default())))
     }
 
     fn replace(
@@ -331,16 +344,16 @@ impl MemoryStore {
         Ok(journal)
     }
 
-    fn listed(&self, after: Option<&Listed>, limit: usize) -> Vec<Listed> {
+    fn listed(&self, after: Option<&ListedJournal>, limit: usize) -> Vec<ListedJournal> {
         let journals = lock(&self.journals);
         let made = journals.iter().filter_map(|(id, journal)| {
             let log = lock(&journal.log);
-            (log.state == LogState::Made).then(|| Listed {
+            (log.state == LogState::Made).then(|| ListedJournal {
                 changed_at: log.changed_at,
                 id: id.clone(),
             })
         });
-        Listed::page(&Listed::sorted(made.collect()), after, limit)
+        ListedJournal::page(&ListedJournal::sorted(made.collect()), after, limit)
     }
 
     fn remove_now(&self, id: &ConversationId) -> Result<String, OpenError> {
@@ -381,7 +394,7 @@ impl JournalStore for MemoryStore {
     fn create_from(
         &self,
         header: Header,
-        mut entries: Entries,
+        mut entries: JournalEntries,
     ) -> StorageFuture<Result<Arc<dyn Journal>, OpenError>> {
         let store = self.clone();
         Box::pin(async move {
@@ -399,9 +412,9 @@ impl JournalStore for MemoryStore {
 
     fn list(
         &self,
-        after: Option<Listed>,
+        after: Option<ListedJournal>,
         limit: usize,
-    ) -> StorageFuture<Result<Vec<Listed>, StorageError>> {
+    ) -> StorageFuture<Result<Vec<ListedJournal>, StorageError>> {
         Box::pin(ready(Ok(self.listed(after.as_ref(), limit))))
     }
 

@@ -30,18 +30,18 @@ use std::sync::Arc;
 use bytes::Bytes;
 use derive_more::{Display, Error};
 
-pub use entries::{BrokenOff, Entries, EntriesSender};
+pub use entries::{BrokenOff, EntriesSender, JournalEntries};
 pub use header::{FORMAT_VERSION, ForkedFrom, Header, Workspace};
 #[cfg(feature = "journal")]
 pub use json_lines::{
     AttachmentsReport, Disk, DiskFile, DiskFolder, Doctor, FileKind, FolderAttachments,
-    JsonLinesStore, Opening, Repaired, Report, Stat, StateDisk, StateSize, SystemDisk,
+    JournalReport, JsonLinesStore, OpenMode, Repaired, Stat, StateDisk, StateSize, SystemDisk,
 };
-pub use listed::Listed;
+pub use listed::ListedJournal;
 pub use memory::{MemoryJournal, MemoryStore};
 pub use position::{Epoch, Position, PositionError};
 pub use record::{Activity, Durability, ModelTotals, Outcome, Record, Status, Totals, Unanswered};
-pub use unfinished::Piece;
+pub use unfinished::BlockPiece;
 
 use crate::ids::ConversationId;
 use crate::storage::{StorageError, StorageFuture};
@@ -57,7 +57,7 @@ pub struct NewRecord {
 
 /// A record that was read back.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Entry {
+pub struct JournalEntry {
     /// The position after the record.
     pub position: Position,
     /// The time of the fact, in milliseconds since the Unix epoch.
@@ -71,9 +71,9 @@ pub struct Entry {
 
 /// Consecutive records.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Page {
+pub struct JournalPage {
     /// In the order of the journal. A gap between their numbers is a damaged part of the journal.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<JournalEntry>,
     /// True if no record follows them.
     pub at_end: bool,
 }
@@ -89,7 +89,7 @@ pub struct PageLimit {
 
 /// The part of a journal that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Damage {
+pub struct JournalDamage {
     /// Number of damaged parts that were set aside.
     pub parts: u64,
     /// Size of those parts, in bytes.
@@ -98,7 +98,7 @@ pub struct Damage {
     pub file: String,
 }
 
-impl Damage {
+impl JournalDamage {
     /// True if nothing is damaged.
     #[must_use]
     pub fn is_none(&self) -> bool {
@@ -139,7 +139,11 @@ pub trait Journal: Send + Sync + 'static {
     ///
     /// # Errors
     /// When the storage cannot be read.
-    fn read(&self, after: u64, limit: PageLimit) -> StorageFuture<Result<Page, StorageError>>;
+    fn read(
+        &self,
+        after: u64,
+        limit: PageLimit,
+    ) -> StorageFuture<Result<JournalPage, StorageError>>;
 
     /// Checks for room for about `bytes` more bytes. The caller asks before it takes an order, not before each append:
     /// a run that began must be recorded up to its end. Never waits.
@@ -158,7 +162,11 @@ pub trait Journal: Send + Sync + 'static {
     ///
     /// # Errors
     /// When the storage refuses. Pieces that were kept before are unchanged.
-    fn keep(&self, handed: u64, pieces: Vec<Piece>) -> StorageFuture<Result<(), StorageError>> {
+    fn keep(
+        &self,
+        handed: u64,
+        pieces: Vec<BlockPiece>,
+    ) -> StorageFuture<Result<(), StorageError>> {
         drop((handed, pieces));
         Box::pin(std::future::ready(Ok(())))
     }
@@ -172,7 +180,7 @@ pub trait Journal: Send + Sync + 'static {
     ///
     /// # Errors
     /// When the storage cannot be read.
-    fn kept(&self, after: u64) -> StorageFuture<Result<Vec<Piece>, StorageError>> {
+    fn kept(&self, after: u64) -> StorageFuture<Result<Vec<BlockPiece>, StorageError>> {
         let _ = after;
         Box::pin(std::future::ready(Ok(Vec::new())))
     }
@@ -182,11 +190,11 @@ pub trait Journal: Send + Sync + 'static {
     ///
     /// # Errors
     /// When the storage cannot be read.
-    fn check(&self) -> StorageFuture<Result<Damage, StorageError>>;
+    fn check(&self) -> StorageFuture<Result<JournalDamage, StorageError>>;
 
     /// Puts another past in place of this one, atomically, under this new header. `entries` are JSON objects as in
-    /// [`Entry::json`]. The old journal is kept as an archive. A reader that reads meanwhile tells the old records from
-    /// the new ones by the epoch of their positions.
+    /// [`JournalEntry::json`]. The old journal is kept as an archive. A reader that reads meanwhile tells the old
+    /// records from the new ones by the epoch of their positions.
     ///
     /// # Errors
     /// See [`AppendError`]; the journal is unchanged.
@@ -212,7 +220,7 @@ pub trait JournalStore: Send + Sync + 'static {
     /// See [`OpenError`].
     fn open_or_new(&self, header: Header) -> StorageFuture<Result<Arc<dyn Journal>, OpenError>>;
 
-    /// Makes a journal with these records, as JSON objects like [`Entry::json`]. It is durable
+    /// Makes a journal with these records, as JSON objects like [`JournalEntry::json`]. It is durable
     /// when this returns.
     ///
     /// # Errors
@@ -222,7 +230,7 @@ pub trait JournalStore: Send + Sync + 'static {
         header: Header,
         entries: Vec<Bytes>,
     ) -> StorageFuture<Result<Arc<dyn Journal>, OpenError>> {
-        self.create_from(header, Entries::from_lines(entries))
+        self.create_from(header, JournalEntries::from_lines(entries))
     }
 
     /// The same with records that come a few at a time, and are written as they come.
@@ -232,7 +240,7 @@ pub trait JournalStore: Send + Sync + 'static {
     fn create_from(
         &self,
         header: Header,
-        entries: Entries,
+        entries: JournalEntries,
     ) -> StorageFuture<Result<Arc<dyn Journal>, OpenError>>;
 
     /// The conversations, the last changed first, after the one in `after`.
@@ -241,9 +249,9 @@ pub trait JournalStore: Send + Sync + 'static {
     /// When the storage cannot be read.
     fn list(
         &self,
-        after: Option<Listed>,
+        after: Option<ListedJournal>,
         limit: usize,
-    ) -> StorageFuture<Result<Vec<Listed>, StorageError>>;
+    ) -> StorageFuture<Result<Vec<ListedJournal>, StorageError>>;
 
     /// Moves a journal to the trash; tells where it is then.
     ///

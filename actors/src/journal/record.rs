@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 
 use harness_protocol::{
     Approval, Attachment, CompactionReason, ContextWindow, Extent, FileChange, HeldRule,
-    JobChanges, JobEnd, Queue, QueueItem, RunRules, Scope, Settings, Subject, UndoneFile, Usage,
-    Verdict, Withdrawal,
+    JobChanges, JobEnd, Queue, QueueItem, RunRules, Scope, Settings, Subject, TokenUsage,
+    UndoneFile, Verdict, Withdrawal,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -346,7 +346,7 @@ pub enum Record {
         totals: Totals,
         /// The token counts of the run.
         #[serde(default, skip_serializing_if = "is_unused")]
-        run_usage: Usage,
+        run_usage: TokenUsage,
         /// Duration in milliseconds. `None` if the service restarted meanwhile.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         duration_ms: Option<u64>,
@@ -632,16 +632,16 @@ pub struct Totals {
 pub struct ModelTotals {
     /// Of the requests with at most [`ModelTotals::LONG`] tokens.
     #[serde(default)]
-    pub usage: Usage,
+    pub usage: TokenUsage,
     /// Of the longer ones, which may have another price.
     #[serde(default, skip_serializing_if = "is_unused")]
-    pub long: Usage,
+    pub long: TokenUsage,
 }
 
 impl ModelTotals {
     /// The counts of one reply.
     #[must_use]
-    pub fn of_reply(usage: &Usage) -> Self {
+    pub fn of_reply(usage: &TokenUsage) -> Self {
         let input = usage
             .input_tokens
             .saturating_add(usage.cache_creation_input_tokens)
@@ -666,8 +666,8 @@ fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
-fn is_unused(usage: &Usage) -> bool {
-    *usage == Usage::default()
+fn is_unused(usage: &TokenUsage) -> bool {
+    *usage == TokenUsage::default()
 }
 
 impl Record {

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use super::{
-    AppendError, Durability, Entry, Header, Journal, NewRecord, PageLimit, Position, Record,
+    AppendError, Durability, Header, Journal, JournalEntry, NewRecord, PageLimit, Position, Record,
 };
 use crate::ids::{ConversationId, RunId};
 
@@ -42,7 +42,7 @@ pub(super) fn prompt(content: &str) -> NewRecord {
 }
 
 /// The text of a prompt.
-pub(super) fn text(entry: &Entry) -> Option<&str> {
+pub(super) fn text(entry: &JournalEntry) -> Option<&str> {
     if let Record::Prompt { content, .. } = &entry.record {
         return Some(content);
     }
@@ -55,7 +55,7 @@ pub(super) const ALL: PageLimit = PageLimit {
 };
 
 /// Everything in a journal.
-pub(super) fn everything(journal: &Arc<dyn Journal>) -> Vec<Entry> {
+pub(super) fn everything(journal: &Arc<dyn Journal>) -> Vec<JournalEntry> {
     let page = wait(journal.read(0, ALL)).unwrap();
     assert!(page.at_end);
     page.entries

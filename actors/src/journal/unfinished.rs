@@ -10,7 +10,7 @@ use crate::reply::{Block, Object};
 
 /// A piece of a block that is not finished.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Piece {
+pub struct BlockPiece {
     /// The block's place in the reply.
     pub index: u64,
     /// Kind of the block: a text or thinking.
@@ -21,7 +21,7 @@ pub struct Piece {
     pub text: String,
 }
 
-impl Piece {
+impl BlockPiece {
     /// True if the next piece begins where this one ends.
     #[must_use]
     pub fn is_continued_by(&self, next: &Self) -> bool {
@@ -64,11 +64,11 @@ pub(super) struct KeptPiece {
     epoch: String,
     behind: u64,
     #[serde(flatten)]
-    piece: Piece,
+    piece: BlockPiece,
 }
 
 impl KeptPiece {
-    pub(super) fn new(epoch: Epoch, behind: u64, piece: Piece) -> Self {
+    pub(super) fn new(epoch: Epoch, behind: u64, piece: BlockPiece) -> Self {
         Self {
             epoch: epoch.to_string(),
             behind,
@@ -83,10 +83,10 @@ pub(super) fn join(
     pieces: impl IntoIterator<Item = KeptPiece>,
     epoch: Epoch,
     after: u64,
-) -> Vec<Piece> {
+) -> Vec<BlockPiece> {
     let epoch = epoch.to_string();
     let is_meant = |kept: &KeptPiece| kept.epoch == epoch && kept.behind >= after;
-    let mut blocks: Vec<Piece> = Vec::new();
+    let mut blocks: Vec<BlockPiece> = Vec::new();
     for KeptPiece { piece, .. } in pieces.into_iter().filter(is_meant) {
         match blocks.iter_mut().find(|block| block.index == piece.index) {
             Some(block) if piece.offset == 0 => *block = piece,
@@ -102,8 +102,8 @@ pub(super) fn join(
 mod tests {
     use super::*;
 
-    fn piece(index: u64, offset: u64, text: &str) -> Piece {
-        Piece {
+    fn piece(index: u64, offset: u64, text: &str) -> BlockPiece {
+        BlockPiece {
             index,
             kind: DeltaKind::Text,
             offset,
@@ -137,7 +137,7 @@ mod tests {
     /// Spec: [CONV-162]
     #[test]
     fn only_what_a_person_reads_becomes_a_block() {
-        let of = |kind| Piece {
+        let of = |kind| BlockPiece {
             kind,
             ..piece(0, 0, "x")
         };

@@ -10,7 +10,7 @@ use actix::prelude::*;
 use futures_util::FutureExt as _;
 
 use super::attempt::SharedAssembler;
-use super::call::{Call, Successors, failed};
+use super::call::{ModelCall, Successors, failed};
 use super::catalog::Catalog;
 use super::client::ApiClient;
 use super::describe::described;
@@ -109,7 +109,7 @@ impl Handler<StartModelCall> for ModelActor {
         let call_id = order.call_id.clone();
         let reply_to = order.reply_to.clone();
         let assembler = SharedAssembler::default();
-        let call = Call {
+        let call = ModelCall {
             client: self.client.clone(),
             clock: self.clock,
             assembler: Rc::clone(&assembler),

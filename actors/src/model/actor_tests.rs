@@ -3,7 +3,7 @@
     reason = "a test fails at whatever it does not name"
 )]
 
-use crate::model::{Credential, HeadSettings, ModelChoice, Piece, RequestHead, RetryPolicy};
+use crate::model::{Credential, HeadSettings, ModelChoice, RequestHead, RequestPiece, RetryPolicy};
 use std::future::poll_fn;
 use std::task::Poll;
 use std::time::Duration;
@@ -58,7 +58,7 @@ fn order(reply_to: Recipient<ModelEvent>, number: u64) -> StartModelCall {
             number,
         },
         request: RequestHead::new(HeadSettings::plain(model, 1))
-            .request(vec![Piece::Json(message.into())], false),
+            .request(vec![RequestPiece::Json(message.into())], false),
         reply_to,
     }
 }
@@ -202,7 +202,7 @@ async fn a_reply_maximum_that_a_refusal_names_is_asked_for_from_then_on() {
         let choice = order.request.model().clone();
         let message = r#"{"role":"user","content":"hi"}"#;
         order.request = RequestHead::new(HeadSettings::plain(choice, 3_000))
-            .request(vec![Piece::Json(message.into())], false);
+            .request(vec![RequestPiece::Json(message.into())], false);
         model.send(order).await.unwrap();
         loop {
             match events.recv().await.unwrap() {
@@ -257,7 +257,7 @@ async fn each_attempt_is_reserved_and_has_the_reply_limit_that_is_granted() {
         let model = order.request.model().clone();
         let message = r#"{"role":"user","content":"hi"}"#;
         order.request = RequestHead::new(HeadSettings::plain(model, 2_000))
-            .request(vec![Piece::Json(message.into())], false);
+            .request(vec![RequestPiece::Json(message.into())], false);
         order.spending = Some(keeper.clone().recipient());
         order
     };

@@ -7,7 +7,7 @@ use super::ModelError;
 use super::retry::{self, Advice};
 
 /// The bytes of a reply as they come.
-pub(super) type Answer = LocalBoxStream<'static, Result<Bytes, ModelError>>;
+pub(super) type ReplyBytes = LocalBoxStream<'static, Result<Bytes, ModelError>>;
 
 /// The reason why an attempt gave no reply.
 #[derive(Debug)]

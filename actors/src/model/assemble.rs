@@ -20,7 +20,7 @@ const MAX_TOOL_INPUT_BYTES: usize = 1024 * 1024;
 
 /// The result of one event of the stream.
 #[derive(Debug, PartialEq)]
-pub enum Step {
+pub enum AssembledStep {
     /// Nothing that can be shown yet.
     Nothing,
     /// A piece of an open block.
@@ -163,7 +163,7 @@ impl Assembler {
     /// # Errors
     /// An error that the API sent, or a stream that breaks the API's rules. The assembler must
     /// not be used after either.
-    pub fn take(&mut self, name: &str, data: &str) -> Result<Step, ModelError> {
+    pub fn take(&mut self, name: &str, data: &str) -> Result<AssembledStep, ModelError> {
         // The type in an event's data identifies it, or its name where a server omits the type. An event of another
         // name may contain anything.
         let is_foreign = !matches!(name, "" | "message") && !EVENTS.contains(&name);
@@ -173,7 +173,7 @@ impl Assembler {
             Err(malformed("an event is not a JSON object"))
         };
         let Tagged { kind } = match tagged {
-            Err(_) if is_foreign || data == "[DONE]" => return Ok(Step::Nothing),
+            Err(_) if is_foreign || data == "[DONE]" => return Ok(AssembledStep::Nothing),
             tagged => tagged?,
         };
         match kind.as_deref().unwrap_or(name) {
@@ -184,12 +184,12 @@ impl Assembler {
                 Err(_) => self.extend_by_half(data),
             },
             // Stopping a block before the reply began loses nothing; the SDKs let it pass too.
-            "content_block_stop" if !self.started => Ok(Step::Nothing),
+            "content_block_stop" if !self.started => Ok(AssembledStep::Nothing),
             "content_block_stop" => self.stop_block(parse::<BlockStop>(data)?.index),
             "message_delta" => self.change_end(parse(data)?),
             "message_stop" => self.finish(),
             "error" => Err(api_error(&parse::<Object>(data)?)),
-            _ => Ok(Step::Nothing),
+            _ => Ok(AssembledStep::Nothing),
         }
     }
 
@@ -205,7 +205,7 @@ impl Assembler {
             .collect()
     }
 
-    fn start(&mut self, event: MessageStart<'_>) -> Result<Step, ModelError> {
+    fn start(&mut self, event: MessageStart<'_>) -> Result<AssembledStep, ModelError> {
         if std::mem::replace(&mut self.started, true) {
             return Err(malformed("a second message_start"));
         }
@@ -213,10 +213,10 @@ impl Assembler {
         self.end.id = text(event.message.id);
         self.end.model = text(event.message.model);
         self.count_tokens(event.message.usage);
-        Ok(Step::Nothing)
+        Ok(AssembledStep::Nothing)
     }
 
-    fn open_block(&mut self, event: BlockStart, size: usize) -> Result<Step, ModelError> {
+    fn open_block(&mut self, event: BlockStart, size: usize) -> Result<AssembledStep, ModelError> {
         // llama.cpp leaves `message_start` out if its first token is a part of a character.
         self.started = true;
         self.count(size)?;
@@ -261,7 +261,11 @@ impl Assembler {
         Ok(begun)
     }
 
-    fn extend_block(&mut self, event: BlockDelta<'_>, size: usize) -> Result<Step, ModelError> {
+    fn extend_block(
+        &mut self,
+        event: BlockDelta<'_>,
+        size: usize,
+    ) -> Result<AssembledStep, ModelError> {
         self.expect_started("content_block_delta")?;
         let index = event.index;
         let not_open = || malformed(format_args!("a delta for block {index}, which is not open"));
@@ -282,7 +286,7 @@ impl Assembler {
     }
 
     /// Adds a delta that begins or ends inside a character, and therefore must be mended before it can be read.
-    fn extend_by_half(&mut self, data: &str) -> Result<Step, ModelError> {
+    fn extend_by_half(&mut self, data: &str) -> Result<AssembledStep, ModelError> {
         let index = parse::<BlockStop>(data)?.index;
         let earlier = self.open.get(&index).and_then(|block| block.half);
         let mended = surrogates::mend(data, earlier);
@@ -297,7 +301,7 @@ impl Assembler {
         Ok(step)
     }
 
-    fn stop_block(&mut self, index: u64) -> Result<Step, ModelError> {
+    fn stop_block(&mut self, index: u64) -> Result<AssembledStep, ModelError> {
         let not_open = || malformed(format_args!("block {index} was stopped and is not open"));
         let block = self.open.get_mut(&index).ok_or_else(not_open)?;
         if std::mem::replace(&mut block.stopped, true) {
@@ -305,14 +309,14 @@ impl Assembler {
         }
         match block.finish() {
             Ok(()) => {}
-            Err(InputError::Incomplete) => return Ok(Step::Nothing),
+            Err(InputError::Incomplete) => return Ok(AssembledStep::Nothing),
             Err(error @ InputError::Invalid(_)) => block.reject_input(&error)?,
         }
         let block = self.open.remove(&index).ok_or_else(not_open)?;
-        Ok(Step::Block(index, Block::new(block.json)))
+        Ok(AssembledStep::Block(index, Block::new(block.json)))
     }
 
-    fn change_end(&mut self, event: MessageDelta<'_>) -> Result<Step, ModelError> {
+    fn change_end(&mut self, event: MessageDelta<'_>) -> Result<AssembledStep, ModelError> {
         self.expect_started("message_delta")?;
         let fields = event.delta.unwrap_or_default();
         if let Value::String(reason) = fields.stop_reason {
@@ -325,7 +329,7 @@ impl Assembler {
             self.end.stop_details = details;
         }
         self.count_tokens(event.usage);
-        Ok(Step::Nothing)
+        Ok(AssembledStep::Nothing)
     }
 
     fn count_tokens(&mut self, usage: Option<&RawValue>) {
@@ -336,7 +340,7 @@ impl Assembler {
 
     /// Ends the reply. A block that is still open counts with its content so far; a call of a tool does so only if the
     /// API reports that it cut the reply, and otherwise has a bad input. Neither is ever run.
-    fn finish(&mut self) -> Result<Step, ModelError> {
+    fn finish(&mut self) -> Result<AssembledStep, ModelError> {
         self.expect_started("message_stop")?;
         let was_cut = matches!(
             self.end.stop_reason,
@@ -354,7 +358,10 @@ impl Assembler {
             }
             blocks.push((index, Block::new(block.json)));
         }
-        Ok(Step::Finished(blocks, std::mem::take(&mut self.end)))
+        Ok(AssembledStep::Finished(
+            blocks,
+            std::mem::take(&mut self.end),
+        ))
     }
 
     fn expect_started(&self, event: &str) -> Result<(), ModelError> {
@@ -387,21 +394,21 @@ impl OpenBlock {
     }
 
     /// The text that was added since it had that length, if clients can follow the block.
-    fn delta(&self, index: u64, begun: usize) -> Step {
+    fn delta(&self, index: u64, begun: usize) -> AssembledStep {
         let kind = match self.kind() {
             "text" => DeltaKind::Text,
             "thinking" => DeltaKind::Reasoning,
             "tool_use" => DeltaKind::ToolInput,
-            _ => return Step::Nothing,
+            _ => return AssembledStep::Nothing,
         };
         match self.text.get(begun..) {
-            Some(text) if !text.is_empty() => Step::Delta {
+            Some(text) if !text.is_empty() => AssembledStep::Delta {
                 index,
                 kind,
                 offset: begun as u64,
                 text: text.to_owned(),
             },
-            Some(_) | None => Step::Nothing,
+            Some(_) | None => AssembledStep::Nothing,
         }
     }
 

@@ -30,25 +30,25 @@ fn assemble<'a>(chunks: impl IntoIterator<Item = &'a [u8]>) -> Assembled {
         let mut chunk = Bytes::copy_from_slice(chunk);
         while let Some(event) = lines.next(&mut chunk)? {
             match assembler.take(&event.event, &event.data)? {
-                Step::Nothing => {}
-                Step::Delta {
+                AssembledStep::Nothing => {}
+                AssembledStep::Delta {
                     index,
                     kind,
                     offset,
                     text,
                 } => follow(&mut pieces, (index, kind), offset, &text),
-                Step::Block(index, block) => {
+                AssembledStep::Block(index, block) => {
                     check_pieces(&mut pieces, index, &block);
                     blocks.push((index, block));
                 }
-                Step::Finished(rest, end) => return Ok(finished(blocks, rest, end)),
+                AssembledStep::Finished(rest, end) => return Ok(finished(blocks, rest, end)),
             }
         }
     }
     if let Some(event) = lines
         .unfinished()
         .filter(|event| event.data.contains("message_stop"))
-        && let Ok(Step::Finished(rest, end)) = assembler.take(&event.event, &event.data)
+        && let Ok(AssembledStep::Finished(rest, end)) = assembler.take(&event.event, &event.data)
     {
         return Ok(finished(blocks, rest, end));
     }
@@ -328,11 +328,12 @@ fn events_are_told_apart_by_name_and_odd_counts_are_no_failure() {
     ] {
         assert_eq!(
             assembler.take(name, data),
-            Ok(Step::Nothing),
+            Ok(AssembledStep::Nothing),
             "{name} {data}"
         );
     }
-    let Ok(Step::Finished(_, end)) = assembler.take("message_stop", r#"{"type":"message_stop"}"#)
+    let Ok(AssembledStep::Finished(_, end)) =
+        assembler.take("message_stop", r#"{"type":"message_stop"}"#)
     else {
         panic!("the reply is complete");
     };
@@ -664,7 +665,7 @@ fn a_delta_says_where_in_its_block_it_begins() {
         delta(1, text("b")),
     ] {
         match assembler.take("", &event.to_string()).unwrap() {
-            Step::Nothing => {}
+            AssembledStep::Nothing => {}
             step => steps.push(step),
         }
     }
@@ -677,7 +678,7 @@ fn a_delta_says_where_in_its_block_it_begins() {
         (2, DeltaKind::ToolInput, 4, ":1}"),
         (1, DeltaKind::Text, 1, "b"),
     ];
-    let expected = expected.map(|(index, kind, offset, text)| Step::Delta {
+    let expected = expected.map(|(index, kind, offset, text)| AssembledStep::Delta {
         index,
         kind,
         offset,

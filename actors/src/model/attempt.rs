@@ -11,8 +11,8 @@ use harness_protocol::DeltaKind;
 use serde_json::Value;
 use sse_core::MessageEvent;
 
-use super::answer::{Answer, AttemptError};
-use super::assemble::{Assembler, Step};
+use super::answer::{AttemptError, ReplyBytes};
+use super::assemble::{AssembledStep, Assembler};
 use super::client::ApiClient;
 use super::sse::SseLines;
 use super::{MAX_REQUEST_BYTES, ModelError, Transport, TransportRequest};
@@ -26,8 +26,8 @@ const DRAIN_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// A piece of a running attempt.
 #[derive(Debug, PartialEq)]
-pub(super) enum Piece {
-    /// A piece of an open block, as in [`Step::Delta`].
+pub(super) enum AttemptPiece {
+    /// A piece of an open block, as in [`AssembledStep::Delta`].
     Delta {
         index: u64,
         kind: DeltaKind,
@@ -57,7 +57,7 @@ pub(super) async fn attempt(
     clock: Clock,
     Prepared { model, body, .. }: Prepared,
     assembler: &SharedAssembler,
-    emit: impl FnMut(Piece),
+    emit: impl FnMut(AttemptPiece),
 ) -> Result<ReplyEnd, AttemptError> {
     assembler.replace(Assembler::default());
     let size: usize = body.iter().map(Bytes::len).sum();
@@ -89,7 +89,7 @@ async fn send_through(
     transport: &dyn Transport,
     request: TransportRequest,
     limit: Duration,
-) -> Result<Answer, AttemptError> {
+) -> Result<ReplyBytes, AttemptError> {
     match within(limit, transport.send(request)).await {
         Some(Ok(answer)) => Ok(answer.boxed_local()),
         Some(Err(error)) => Err(AttemptError::before_stream(error)),
@@ -102,7 +102,7 @@ async fn read_reply(
     mut answer: impl Stream<Item = Result<Bytes, ModelError>> + Unpin + 'static,
     idle_timeout: Duration,
     assembler: &SharedAssembler,
-    mut emit: impl FnMut(Piece),
+    mut emit: impl FnMut(AttemptPiece),
 ) -> Result<ReplyEnd, ModelError> {
     let mut lines = SseLines::default();
     let broken = loop {
@@ -132,18 +132,18 @@ async fn read_reply(
 fn take(
     event: &MessageEvent,
     assembler: &SharedAssembler,
-    emit: &mut impl FnMut(Piece),
+    emit: &mut impl FnMut(AttemptPiece),
 ) -> Result<Option<ReplyEnd>, ModelError> {
     let step = assembler.borrow_mut().take(&event.event, &event.data)?;
     Ok(match step {
-        Step::Nothing => None,
-        Step::Delta {
+        AssembledStep::Nothing => None,
+        AssembledStep::Delta {
             index,
             kind,
             offset,
             text,
         } => {
-            emit(Piece::Delta {
+            emit(AttemptPiece::Delta {
                 index,
                 kind,
                 offset,
@@ -151,13 +151,13 @@ fn take(
             });
             None
         }
-        Step::Block(index, block) => {
-            emit(Piece::Block(index, block));
+        AssembledStep::Block(index, block) => {
+            emit(AttemptPiece::Block(index, block));
             None
         }
-        Step::Finished(blocks, end) => {
+        AssembledStep::Finished(blocks, end) => {
             for (index, block) in blocks {
-                emit(Piece::Block(index, block));
+                emit(AttemptPiece::Block(index, block));
             }
             Some(end)
         }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::answer::AttemptError;
 use super::assemble::Assembler;
-use super::attempt::{Piece, Prepared, SharedAssembler, attempt};
+use super::attempt::{AttemptPiece, Prepared, SharedAssembler, attempt};
 use super::catalog::Catalog;
 use super::client::ApiClient;
 use super::left_out::{LeftOut, holds_for_later, may_be_for_files, names_images};
@@ -30,7 +30,7 @@ const NOTICE_DAYS: i64 = 30;
 const SECONDS_OF_DAY: u64 = 24 * 60 * 60;
 
 /// A call that is under way.
-pub(super) struct Call {
+pub(super) struct ModelCall {
     pub(super) client: ApiClient,
     pub(super) clock: Clock,
     pub(super) assembler: SharedAssembler,
@@ -47,7 +47,7 @@ pub(super) struct Call {
     pub(super) order: StartModelCall,
 }
 
-impl Call {
+impl ModelCall {
     /// Makes attempts until one succeeds or another is not worth it; the call's last event.
     pub(super) async fn run(mut self) -> ModelEvent {
         match self
@@ -220,7 +220,7 @@ impl Call {
         let emit = |piece| {
             let call_id = order.call_id.clone();
             let event = match piece {
-                Piece::Delta {
+                AttemptPiece::Delta {
                     index,
                     kind,
                     offset,
@@ -232,7 +232,7 @@ impl Call {
                     offset,
                     text,
                 },
-                Piece::Block(index, block) => {
+                AttemptPiece::Block(index, block) => {
                     *shown = true;
                     ModelEvent::BlockFinished {
                         call_id,

@@ -11,7 +11,7 @@ use futures_util::future::{LocalBoxFuture, Shared, WeakShared};
 use tokio::time::Instant;
 
 use super::client::ApiClient;
-use super::learned::Learned;
+use super::learned::LearnedFacts;
 use super::live_models::{Models, list, one};
 use super::properties::properties;
 use super::{ModelError, ModelInfo};
@@ -33,11 +33,11 @@ const MAX_MODELS: usize = 4096;
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct Question {
     key_source: Option<Arc<str>>,
-    about: About,
+    about: CatalogSubject,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-enum About {
+enum CatalogSubject {
     /// The whole list.
     All,
     /// One model.
@@ -47,7 +47,7 @@ enum About {
 }
 
 impl Question {
-    fn new(key_source: Option<&Arc<str>>, about: About) -> Self {
+    fn new(key_source: Option<&Arc<str>>, about: CatalogSubject) -> Self {
         Self {
             key_source: key_source.cloned(),
             about,
@@ -55,30 +55,34 @@ impl Question {
     }
 }
 
-type Found = Result<Models, ModelError>;
-type LookUp = Shared<LocalBoxFuture<'static, Found>>;
+type FoundModels = Result<Models, ModelError>;
+type LookUp = Shared<LocalBoxFuture<'static, FoundModels>>;
 
-enum Answer {
+enum CatalogAnswer {
     /// It holds until then.
-    Known(Instant, Found),
+    Known(Instant, FoundModels),
     /// A question that is under way. All who ask it wait for the same answer; it is dropped with
     /// the last of them.
-    Asked(WeakShared<LocalBoxFuture<'static, Found>>),
+    Asked(WeakShared<LocalBoxFuture<'static, FoundModels>>),
 }
 
 /// Caches the API's descriptions of its models. Clones share it.
 #[derive(Clone, Default)]
 pub(super) struct Catalog {
-    answers: Rc<RefCell<HashMap<Question, Answer>>>,
+    answers: Rc<RefCell<HashMap<Question, CatalogAnswer>>>,
     /// The last description of each model, however old: an old one is worth more than nothing.
     last: Rc<RefCell<HashMap<Question, Arc<ModelInfo>>>>,
-    learned: Learned,
+    learned: LearnedFacts,
 }
 
 impl Catalog {
     /// All models that the API lists. The client has the key from that source.
-    pub(super) async fn list(&self, client: &ApiClient, key_source: Option<&Arc<str>>) -> Found {
-        let question = Question::new(key_source, About::All);
+    pub(super) async fn list(
+        &self,
+        client: &ApiClient,
+        key_source: Option<&Arc<str>>,
+    ) -> FoundModels {
+        let question = Question::new(key_source, CatalogSubject::All);
         self.ask(question, || list(client.clone()).boxed_local())
             .await
     }
@@ -135,13 +139,13 @@ impl Catalog {
         if client.transport().is_some() {
             return None;
         }
-        let question = Question::new(key_source, About::Server(Arc::clone(model)));
+        let question = Question::new(key_source, CatalogSubject::Server(Arc::clone(model)));
         let look_up = || properties(client.clone(), Arc::clone(model)).boxed_local();
         self.ask(question, look_up).await.ok()?.first().cloned()
     }
 
     /// Facts learned from answers of the API.
-    pub(super) fn learned(&self) -> &Learned {
+    pub(super) fn learned(&self) -> &LearnedFacts {
         &self.learned
     }
 
@@ -151,7 +155,7 @@ impl Catalog {
         key_source: Option<&Arc<str>>,
         model: &Arc<str>,
     ) -> Option<Arc<ModelInfo>> {
-        let question = Question::new(key_source, About::Model(Arc::clone(model)));
+        let question = Question::new(key_source, CatalogSubject::Model(Arc::clone(model)));
         self.last.borrow().get(&question).cloned()
     }
 
@@ -168,7 +172,7 @@ impl Catalog {
         if client.transport().is_some() {
             return Ok(None);
         }
-        let question = Question::new(key_source, About::Model(Arc::clone(model)));
+        let question = Question::new(key_source, CatalogSubject::Model(Arc::clone(model)));
         let look_up = || one(client.clone(), Arc::clone(model)).boxed_local();
         let found = self.ask(question, look_up).await?;
         Ok(found.first().cloned())
@@ -176,18 +180,20 @@ impl Catalog {
 
     /// Takes over a list that was read for another reason.
     pub(super) fn note_list(&self, key_source: Option<&Arc<str>>, models: Models) {
-        self.note(Question::new(key_source, About::All), Ok(models));
+        self.note(Question::new(key_source, CatalogSubject::All), Ok(models));
     }
 
     async fn ask(
         &self,
         question: Question,
-        look_up: impl FnOnce() -> LocalBoxFuture<'static, Found>,
-    ) -> Found {
+        look_up: impl FnOnce() -> LocalBoxFuture<'static, FoundModels>,
+    ) -> FoundModels {
         let asked = match self.answers.borrow().get(&question) {
-            Some(Answer::Known(until, found)) if Instant::now() < *until => return found.clone(),
-            Some(Answer::Asked(asked)) => asked.upgrade(),
-            Some(Answer::Known(..)) | None => None,
+            Some(CatalogAnswer::Known(until, found)) if Instant::now() < *until => {
+                return found.clone();
+            }
+            Some(CatalogAnswer::Asked(asked)) => asked.upgrade(),
+            Some(CatalogAnswer::Known(..)) | None => None,
         };
         let asked: LookUp = asked.unwrap_or_else(|| {
             let look_up = look_up();
@@ -199,7 +205,7 @@ impl Catalog {
             let asked = bounded.boxed_local().shared();
             if let Some(shared) = asked.downgrade() {
                 let mut answers = self.answers.borrow_mut();
-                answers.insert(question.clone(), Answer::Asked(shared));
+                answers.insert(question.clone(), CatalogAnswer::Asked(shared));
             }
             asked
         });
@@ -211,7 +217,7 @@ impl Catalog {
         found
     }
 
-    fn note(&self, question: Question, found: Found) {
+    fn note(&self, question: Question, found: FoundModels) {
         if let Ok(models) = &found {
             self.note_models(&question, models);
         }
@@ -227,14 +233,14 @@ impl Catalog {
         } else {
             LIFETIME
         };
-        answers.insert(question, Answer::Known(now + lifetime, found));
+        answers.insert(question, CatalogAnswer::Known(now + lifetime, found));
     }
 
     fn note_models(&self, question: &Question, models: &Models) {
         let asked_for = match &question.about {
-            About::All => None,
-            About::Model(model) => Some(model),
-            About::Server(_) => return,
+            CatalogSubject::All => None,
+            CatalogSubject::Model(model) => Some(model),
+            CatalogSubject::Server(_) => return,
         };
         let mut last = self.last.borrow_mut();
         if last.len() >= MAX_MODELS {
@@ -243,7 +249,7 @@ impl Catalog {
         for info in models.iter().take(MAX_MODELS) {
             // An alias goes by the name that was asked for.
             let model = asked_for.map_or_else(|| info.id.as_str().into(), Arc::clone);
-            let asked = Question::new(question.key_source.as_ref(), About::Model(model));
+            let asked = Question::new(question.key_source.as_ref(), CatalogSubject::Model(model));
             last.insert(asked, Arc::clone(info));
         }
     }

@@ -25,7 +25,7 @@ use crate::model::messages::{
 };
 use crate::model::{
     Credential, HeadSettings, KeyResolver, ModelActor, ModelChoice, ModelError, ModelExtensions,
-    ModelInfo, ModelSettings, NamedKeys, Piece, RequestHead, RetryPolicy, Transport,
+    ModelInfo, ModelSettings, NamedKeys, RequestHead, RequestPiece, RetryPolicy, Transport,
     TransportRequest, TransportStream,
 };
 use crate::secret::{Redaction, Secret};
@@ -83,7 +83,7 @@ impl Subject {
         let order = StartModelCall {
             spending: None,
             call_id: call_id.clone(),
-            request: head.request(vec![Piece::Json(message.into())], false),
+            request: head.request(vec![RequestPiece::Json(message.into())], false),
             reply_to: self.probe.clone().recipient(),
         };
         self.model.send(order).await.unwrap();

@@ -37,14 +37,14 @@ impl Sight {
 
 /// The kind of a file for the API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum ApiFileKind {
     Image,
     Pdf,
     Text,
     Other,
 }
 
-impl Kind {
+impl ApiFileKind {
     fn from_attachment(file: &Attachment) -> Self {
         match essence(file) {
             "application/pdf" => Self::Pdf,
@@ -66,7 +66,10 @@ fn essence(file: &Attachment) -> &str {
 
 /// True if a request with this file depends on whether the model can see.
 pub(super) fn needs_sight(file: &Attachment) -> bool {
-    matches!(Kind::from_attachment(file), Kind::Image | Kind::Pdf)
+    matches!(
+        ApiFileKind::from_attachment(file),
+        ApiFileKind::Image | ApiFileKind::Pdf
+    )
 }
 
 /// Maximum number of tokens of an image.
@@ -77,10 +80,10 @@ const IMAGE_TOKENS: u64 = 5000;
 /// Maximum number of tokens of a file with its name. That of a PDF file is not known before the API has read it.
 pub(super) fn most_tokens(file: &Attachment) -> u64 {
     let name = name_of(file).len() as u64 + 100;
-    let content = match Kind::from_attachment(file) {
-        Kind::Image => IMAGE_TOKENS,
-        Kind::Text => file.bytes,
-        Kind::Pdf | Kind::Other => u64::MAX,
+    let content = match ApiFileKind::from_attachment(file) {
+        ApiFileKind::Image => IMAGE_TOKENS,
+        ApiFileKind::Text => file.bytes,
+        ApiFileKind::Pdf | ApiFileKind::Other => u64::MAX,
     };
     content.saturating_add(name)
 }
@@ -94,14 +97,18 @@ pub(super) async fn blocks(
     size: usize,
 ) -> Result<Bytes, ModelError> {
     let mut blocks = String::new();
-    for run in files.chunk_by(|a, b| Kind::from_attachment(a) == Kind::from_attachment(b)) {
-        let Some(kind) = run.first().map(Kind::from_attachment) else {
+    for run in
+        files.chunk_by(|a, b| ApiFileKind::from_attachment(a) == ApiFileKind::from_attachment(b))
+    {
+        let Some(kind) = run.first().map(ApiFileKind::from_attachment) else {
             continue;
         };
         let unseen = match kind {
-            Kind::Image if !sight.images => Some(unseen(run.len(), "image", "see images")),
-            Kind::Pdf if !sight.pdfs => Some(unseen(run.len(), "PDF file", "read PDF files")),
-            Kind::Image | Kind::Pdf | Kind::Text | Kind::Other => None,
+            ApiFileKind::Image if !sight.images => Some(unseen(run.len(), "image", "see images")),
+            ApiFileKind::Pdf if !sight.pdfs => {
+                Some(unseen(run.len(), "PDF file", "read PDF files"))
+            }
+            ApiFileKind::Image | ApiFileKind::Pdf | ApiFileKind::Text | ApiFileKind::Other => None,
         };
         if let Some(note) = unseen {
             push(&mut blocks, &text(&note));
@@ -152,9 +159,9 @@ fn text(text: &str) -> String {
     json!({"type": "text", "text": text}).to_string()
 }
 
-async fn block(file: &Attachment, kind: Kind, store: &dyn AttachmentStore) -> String {
+async fn block(file: &Attachment, kind: ApiFileKind, store: &dyn AttachmentStore) -> String {
     let name = name_of(file);
-    if kind == Kind::Other {
+    if kind == ApiFileKind::Other {
         let media_type = essence(file);
         return text(&format!(
             "({name} was left out: {media_type} cannot be sent)"
@@ -177,15 +184,15 @@ async fn block(file: &Attachment, kind: Kind, store: &dyn AttachmentStore) -> St
     };
     // Built by hand: a large content is copied once only.
     match kind {
-        Kind::Image => format!(
+        ApiFileKind::Image => format!(
             r#"{{"type":"image","source":{{"type":"base64","media_type":{media_type},"data":"{}"}}}}"#,
             BASE64.encode(&content)
         ),
-        Kind::Pdf => format!(
+        ApiFileKind::Pdf => format!(
             r#"{{"type":"document","source":{{"type":"base64","media_type":{media_type},"data":"{}"}}{title}}}"#,
             BASE64.encode(&content)
         ),
-        Kind::Text | Kind::Other => format!(
+        ApiFileKind::Text | ApiFileKind::Other => format!(
             r#"{{"type":"document","source":{{"type":"text","media_type":"text/plain","data":{}}}{title}}}"#,
             Value::from(String::from_utf8_lossy(&content))
         ),

@@ -22,12 +22,12 @@ const MAX_MODELS: usize = 1024;
 const MAX_FILES: usize = 1024;
 
 /// A model, and where the key comes from with which it was asked.
-type Asked = (Option<Arc<str>>, Arc<str>);
+type AskedModel = (Option<Arc<str>>, Arc<str>);
 
 /// Facts learned from answers. Clones share them.
 #[derive(Clone, Default)]
-pub(super) struct Learned {
-    models: Rc<RefCell<HashMap<Asked, Lessons>>>,
+pub(super) struct LearnedFacts {
+    models: Rc<RefCell<HashMap<AskedModel, Lessons>>>,
 }
 
 /// Facts learned about one model.
@@ -61,7 +61,7 @@ impl<T> Lesson<T> {
     }
 }
 
-impl Learned {
+impl LearnedFacts {
     /// Notes the window that an error named.
     pub(super) fn note_window(&self, key_source: Option<&Arc<str>>, model: &Arc<str>, window: u64) {
         self.teach(key_source, model, |lessons| {

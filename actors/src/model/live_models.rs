@@ -19,7 +19,7 @@ const PAGE_TIMEOUT: Duration = Duration::from_secs(15);
 pub(super) type Models = Arc<[Arc<ModelInfo>]>;
 
 #[derive(Deserialize)]
-struct Page {
+struct ModelsPage {
     data: Vec<Value>,
     #[serde(default)]
     has_more: bool,
@@ -95,7 +95,7 @@ fn redacted(info: ModelInfo, client: &ApiClient) -> Arc<ModelInfo> {
     })
 }
 
-async fn page(client: &ApiClient, after: &str) -> Result<Page, ModelError> {
+async fn page(client: &ApiClient, after: &str) -> Result<ModelsPage, ModelError> {
     let page = get(client, &format!("/v1/models?limit=1000{after}")).await?;
     serde_json::from_value(page).map_err(|_| malformed())
 }

@@ -41,7 +41,7 @@ mod tool_input;
 mod transport;
 
 pub use actor::ModelActor;
-pub use assemble::{Assembler, Step};
+pub use assemble::{AssembledStep, Assembler};
 pub use error::{ModelError, ModelFailure};
 pub use extensions::ModelExtensions;
 pub use files::MAX_REQUEST_BYTES;
@@ -53,8 +53,8 @@ pub use keys::{Credential, EnvOrFileKeys, KeyResolver};
 pub use named_keys::NamedKeys;
 pub use private::is_private;
 pub use request::{
-    Caching, CountedBeginning, DEFAULT_MODEL, HeadSettings, ModelChoice, ModelRequest, Piece,
-    RequestHead,
+    Caching, CountedBeginning, DEFAULT_MODEL, HeadSettings, ModelChoice, ModelRequest, RequestHead,
+    RequestPiece,
 };
 pub use retry::RetryPolicy;
 pub use scripted::{ScriptedReply, ScriptedTransport};

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 
-use super::answer::{Answer, AttemptError};
+use super::answer::{AttemptError, ReplyBytes};
 use super::settings::ApiAccess;
 use super::{ModelError, ModelSettings};
 use crate::clock::Clock;
@@ -24,7 +24,7 @@ impl Http {
         _: Clock,
         _: usize,
         _: Vec<Bytes>,
-    ) -> Result<Answer, AttemptError> {
+    ) -> Result<ReplyBytes, AttemptError> {
         Err(AttemptError::before_stream(ModelError::NoClient))
     }
 

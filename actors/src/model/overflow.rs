@@ -4,15 +4,18 @@
 const MIN_WINDOW: u64 = 1024;
 
 /// The wording of one kind of server.
-struct Said {
+struct OverflowWording {
     /// Texts that all appear in the type of the error or in its message, in small letters.
     texts: &'static [&'static str],
     /// The texts that precede the window, a number of tokens.
     window_behind: &'static [&'static str],
 }
 
-const fn pattern(texts: &'static [&'static str], window_behind: &'static [&'static str]) -> Said {
-    Said {
+const fn pattern(
+    texts: &'static [&'static str],
+    window_behind: &'static [&'static str],
+) -> OverflowWording {
+    OverflowWording {
         texts,
         window_behind,
     }
@@ -21,7 +24,7 @@ const fn pattern(texts: &'static [&'static str], window_behind: &'static [&'stat
 /// The wordings of servers and gateways, by vendor.
 ///
 /// Source: answers that public trackers report, and the list of such texts that the agent pi keeps.
-const SAYINGS: [Said; 22] = [
+const SAYINGS: [OverflowWording; 22] = [
     // Anthropic
     pattern(&["prompt is too long"], &[" > "]),
     pattern(&["exceed context limit"], &[" > "]),
@@ -101,9 +104,9 @@ pub(super) fn window_named(kind: &str, message: &str) -> Option<u64> {
     })
 }
 
-fn sayings(kind: &str, message: &str) -> impl Iterator<Item = &'static Said> {
+fn sayings(kind: &str, message: &str) -> impl Iterator<Item = &'static OverflowWording> {
     let text = format!("{kind} {message}").to_ascii_lowercase();
-    let is_said = move |said: &&Said| said.texts.iter().all(|part| text.contains(part));
+    let is_said = move |said: &&OverflowWording| said.texts.iter().all(|part| text.contains(part));
     SAYINGS.iter().filter(is_said)
 }
 

@@ -215,7 +215,7 @@ impl RequestHead {
     /// A request with these messages. `lacks_thinking`: the reply whose calls are answered last has no thinking before
     /// them, which not every kind of thinking allows.
     #[must_use]
-    pub fn request(&self, messages: Vec<Piece>, lacks_thinking: bool) -> ModelRequest {
+    pub fn request(&self, messages: Vec<RequestPiece>, lacks_thinking: bool) -> ModelRequest {
         ModelRequest {
             head: self.clone(),
             messages,
@@ -244,7 +244,7 @@ fn fingerprint(texts: [&str; 3]) -> String {
 
 /// A piece of the messages of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Piece {
+pub enum RequestPiece {
     /// JSON that is sent unchanged, with its commas.
     Json(Bytes),
     /// Content blocks of these files, with commas between them; their contents are looked up when
@@ -267,7 +267,7 @@ pub struct CountedBeginning {
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModelRequest {
     head: RequestHead,
-    messages: Vec<Piece>,
+    messages: Vec<RequestPiece>,
     lacks_thinking: bool,
     /// The beginning that the API has counted, if it has.
     counted: Option<CountedBeginning>,
@@ -296,8 +296,8 @@ impl ModelRequest {
             .filter(|window| *window > 0)
             .unwrap_or(LARGEST_WINDOW);
         let json = self.messages.iter().map(|piece| match piece {
-            Piece::Json(json) => json.len() as u64,
-            Piece::Attachments(_) => 0,
+            RequestPiece::Json(json) => json.len() as u64,
+            RequestPiece::Attachments(_) => 0,
         });
         let bytes = json.fold(0, u64::saturating_add);
         let (counted, new_bytes, old_files) = match self.counted {
@@ -339,8 +339,8 @@ impl ModelRequest {
     pub fn body(&self, model: &str) -> Vec<Bytes> {
         let mut pieces = self.start(model, self.limit(None), "");
         pieces.extend(self.messages.iter().map(|piece| match piece {
-            Piece::Json(json) => json.clone(),
-            Piece::Attachments(files) => placeholder(files),
+            RequestPiece::Json(json) => json.clone(),
+            RequestPiece::Attachments(files) => placeholder(files),
         }));
         pieces.push(END);
         pieces
@@ -348,9 +348,9 @@ impl ModelRequest {
 
     /// True if the body depends on the abilities of the model.
     pub(super) fn needs_info(&self) -> bool {
-        let has_images = |piece: &Piece| match piece {
-            Piece::Json(_) => false,
-            Piece::Attachments(files) => files.iter().any(needs_sight),
+        let has_images = |piece: &RequestPiece| match piece {
+            RequestPiece::Json(_) => false,
+            RequestPiece::Attachments(files) => files.iter().any(needs_sight),
         };
         self.head.thinking.is_some()
             || self.head.max_tokens > ANY_MODELS_LIMIT
@@ -361,8 +361,8 @@ impl ModelRequest {
     /// The files that it has, those of one message together, the newest last.
     pub(super) fn files(&self) -> impl DoubleEndedIterator<Item = &[Attachment]> {
         self.messages.iter().filter_map(|piece| match piece {
-            Piece::Json(_) => None,
-            Piece::Attachments(files) => Some(&**files),
+            RequestPiece::Json(_) => None,
+            RequestPiece::Attachments(files) => Some(&**files),
         })
     }
 
@@ -389,8 +389,8 @@ impl ModelRequest {
             return u32::MAX;
         };
         let messages = self.messages.iter().map(|piece| match piece {
-            Piece::Json(json) => json.len(),
-            Piece::Attachments(_) => 0,
+            RequestPiece::Json(json) => json.len(),
+            RequestPiece::Attachments(_) => 0,
         });
         let bytes = messages.fold(self.head.settings.len(), usize::saturating_add);
         let left = window.saturating_sub(bytes as u64 / TOKEN_BYTES);
@@ -411,8 +411,8 @@ impl ModelRequest {
         let mut size: usize = pieces.iter().map(Bytes::len).sum();
         for piece in &self.messages {
             let piece = match piece {
-                Piece::Json(json) => json.clone(),
-                Piece::Attachments(files) => {
+                RequestPiece::Json(json) => json.clone(),
+                RequestPiece::Attachments(files) => {
                     blocks(files, store, Sight::from_model(info), left_out, size).await?
                 }
             };

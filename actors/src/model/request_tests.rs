@@ -21,7 +21,7 @@ fn settings<'a>(system_prompt: &'a str, tools: &'a [Value]) -> HeadSettings<'a> 
 }
 
 fn request(settings: HeadSettings<'_>) -> ModelRequest {
-    let messages = [&b"{}"[..], b",{}"].map(|json| Piece::Json(Bytes::from_static(json)));
+    let messages = [&b"{}"[..], b",{}"].map(|json| RequestPiece::Json(Bytes::from_static(json)));
     RequestHead::new(settings).request(messages.into(), false)
 }
 
@@ -105,7 +105,7 @@ fn every_turn_is_sent_with_the_same_settings() {
         let pieces = request.start("m", 7, &request.of_model("claude-opus-5-5", None).sent);
         String::from_utf8(pieces.concat()).unwrap()
     };
-    let first = head.request(vec![Piece::Json("{}".into())], true);
+    let first = head.request(vec![RequestPiece::Json("{}".into())], true);
     let second = head.request(Vec::new(), false);
     assert_eq!(start(&first), start(&second));
     assert_eq!(start(&first), start(&request(settings())));
@@ -190,9 +190,9 @@ fn with_file(file: Attachment, thinking: Option<ThinkingLevel>) -> ModelRequest 
     });
     let start = r#"{"role":"user","content":[{"type":"text","text":"look"},"#;
     let messages = vec![
-        Piece::Json(start.into()),
-        Piece::Attachments([file].into()),
-        Piece::Json("]}".into()),
+        RequestPiece::Json(start.into()),
+        RequestPiece::Attachments([file].into()),
+        RequestPiece::Json("]}".into()),
     ];
     head.request(messages, false)
 }
@@ -277,7 +277,7 @@ async fn a_limit_above_the_models_own_is_lowered() {
 #[test]
 fn the_models_own_limit_leaves_room_in_the_window_for_the_request() {
     // About 50,000 tokens.
-    let messages = vec![Piece::Json("x".repeat(150_000).into())];
+    let messages = vec![RequestPiece::Json("x".repeat(150_000).into())];
     let own = HeadSettings {
         max_tokens: 0,
         ..settings("", &[])
@@ -401,9 +401,9 @@ fn the_largest_size_counts_bytes_behind_what_the_api_has_counted() {
     let request = |files: Vec<Attachment>| {
         let model = ModelChoice::from_id(Some("m"));
         let messages = vec![
-            Piece::Json("x".repeat(1_000).into()),
-            Piece::Attachments(files.into()),
-            Piece::Json("x".repeat(500).into()),
+            RequestPiece::Json("x".repeat(1_000).into()),
+            RequestPiece::Attachments(files.into()),
+            RequestPiece::Json("x".repeat(500).into()),
         ];
         RequestHead::new(HeadSettings::plain(model, 9_000)).request(messages, false)
     };

@@ -19,7 +19,7 @@ const REPLY_TOKENS: u32 = 1024;
 
 /// The way in which a model thinks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Way {
+enum ThinkingWay {
     /// As much as it finds right.
     Adaptive,
     /// With a number of tokens that the request sets.
@@ -42,7 +42,7 @@ enum Off {
 /// The ways in which a model takes a level of thinking.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Ability {
-    way: Way,
+    way: ThinkingWay,
     /// True for each of [`EFFORTS`] that the model knows.
     efforts: [bool; 5],
     off: Off,
@@ -78,16 +78,16 @@ pub(super) fn thinking_fields(
 ) -> Result<String, &'static str> {
     let Ability { way, efforts, off } = ability(info, model).ok_or("how it thinks is not known")?;
     Ok(match (way, level) {
-        (Way::Never, ThinkingLevel::Off) => String::new(),
-        (Way::Never, _) => return Err("it does not think"),
+        (ThinkingWay::Never, ThinkingLevel::Off) => String::new(),
+        (ThinkingWay::Never, _) => return Err("it does not think"),
         (_, ThinkingLevel::Off) if off == Off::Unasked => String::new(),
         (_, ThinkingLevel::Off) if off == Off::Disabled => DISABLED.to_owned(),
-        (Way::Budget, ThinkingLevel::Off) => String::new(),
-        (Way::Adaptive, level) => {
+        (ThinkingWay::Budget, ThinkingLevel::Off) => String::new(),
+        (ThinkingWay::Adaptive, level) => {
             let adaptive = r#","thinking":{"type":"adaptive","display":"summarized"}"#;
             format!("{adaptive}{}", effort_field(level, efforts))
         }
-        (Way::Budget, level) => match budget(level, max_tokens) {
+        (ThinkingWay::Budget, level) => match budget(level, max_tokens) {
             None => return Err("max_tokens leaves no room to think"),
             Some(_) if lacks_thinking => return Err("the reply that goes on began without"),
             Some(budget) => {
@@ -137,15 +137,15 @@ fn ability(info: Option<&ModelInfo>, model: &str) -> Option<Ability> {
     let thinking = &info.capabilities.thinking;
     let known_as = |way| known.map(|known| known.way == way);
     let adaptive = thinking.types.adaptive.supported;
-    let adaptive = adaptive.or_else(|| known_as(Way::Adaptive));
+    let adaptive = adaptive.or_else(|| known_as(ThinkingWay::Adaptive));
     let budget = thinking.types.enabled.supported;
-    let budget = budget.or_else(|| known_as(Way::Budget));
+    let budget = budget.or_else(|| known_as(ThinkingWay::Budget));
     let way = match (thinking.supported, adaptive, budget) {
-        (Some(false), _, _) => Way::Never,
-        (_, Some(true), _) => Way::Adaptive,
-        (_, _, Some(true)) => Way::Budget,
+        (Some(false), _, _) => ThinkingWay::Never,
+        (_, Some(true), _) => ThinkingWay::Adaptive,
+        (_, _, Some(true)) => ThinkingWay::Budget,
         (_, None, None) => return None,
-        (_, _, _) => Way::Never,
+        (_, _, _) => ThinkingWay::Never,
     };
     let effort = &info.capabilities.effort;
     let reported = [
@@ -164,8 +164,8 @@ fn ability(info: Option<&ModelInfo>, model: &str) -> Option<Ability> {
     let off = match (known, way) {
         (Some(known), _) => known.off,
         // Of a model that is too new to be known, leaving it out may mean anything.
-        (None, Way::Adaptive) => Off::Lowest,
-        (None, Way::Budget | Way::Never) => Off::Unasked,
+        (None, ThinkingWay::Adaptive) => Off::Lowest,
+        (None, ThinkingWay::Budget | ThinkingWay::Never) => Off::Unasked,
     };
     Some(Ability { way, efforts, off })
 }
@@ -204,11 +204,13 @@ impl<'a> Generation<'a> {
             efforts: EFFORTS.map(|effort| efforts.contains(&effort)),
             off,
         };
-        let budget = |efforts| Some(ability(Way::Budget, efforts, Off::Unasked));
-        let adaptive = |efforts, off| Some(ability(Way::Adaptive, efforts, off));
+        let budget = |efforts| Some(ability(ThinkingWay::Budget, efforts, Off::Unasked));
+        let adaptive = |efforts, off| Some(ability(ThinkingWay::Adaptive, efforts, off));
         match (self.family, self.version) {
             ("sonnet", (3, 7)) => budget(&[]),
-            ("haiku" | "sonnet" | "opus", (3, _)) => Some(ability(Way::Never, &[], Off::Unasked)),
+            ("haiku" | "sonnet" | "opus", (3, _)) => {
+                Some(ability(ThinkingWay::Never, &[], Off::Unasked))
+            }
             ("opus", (4, 5)) => budget(&["low", "medium", "high"]),
             ("haiku" | "sonnet" | "opus", (4, 0..=5)) => budget(&[]),
             ("sonnet" | "opus", (4, 6)) => {

@@ -35,7 +35,7 @@ pub type TransportStream = BoxStream<'static, Result<Bytes, ModelError>>;
 /// };
 /// # use harness_actors::model::messages::{ModelEvent, StartModelCall};
 /// # use harness_actors::model::{
-/// #     Credential, HeadSettings, ModelChoice, ModelSettings, Piece, RequestHead,
+/// #     Credential, HeadSettings, ModelChoice, ModelSettings, RequestPiece, RequestHead,
 /// # };
 /// # use harness_actors::{CallId, Clock, ConversationId};
 ///
@@ -75,7 +75,7 @@ pub type TransportStream = BoxStream<'static, Result<Bytes, ModelError>>;
 /// # let model = ModelChoice { id: "scripted".into(), chosen: true };
 /// # let message = r#"{"role":"user","content":"Hello"}"#;
 /// # let request = RequestHead::new(HeadSettings::plain(model, 9))
-/// #     .request(vec![Piece::Json(message.into())], false);
+/// #     .request(vec![RequestPiece::Json(message.into())], false);
 /// # let call_id = CallId { conversation: ConversationId::new("c"), number: 1 };
 /// # let (sender, mut events) = tokio::sync::mpsc::unbounded_channel();
 /// # let reply_to = Listener(sender).start().recipient();

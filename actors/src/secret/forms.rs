@@ -34,7 +34,7 @@ fn add_forms_of(text: &str, forms: &mut BTreeSet<String>) {
     let mut found = vec![text.to_owned()];
     for written in json_forms(text) {
         // A file of JSON is written as JSON once more when it is a tool's result.
-        found.push(json(&written, Json::default()));
+        found.push(json(&written, JsonEscapes::default()));
         found.push(written);
     }
     if text.len() <= MAX_ENCODED {
@@ -47,7 +47,7 @@ fn add_forms_of(text: &str, forms: &mut BTreeSet<String>) {
 
 /// The characters that a writer of JSON may escape though it need not.
 #[derive(Debug, Clone, Copy, Default)]
-struct Json {
+struct JsonEscapes {
     /// Everything but ASCII, as Python does by default.
     ascii: bool,
     /// The slash, as PHP does by default.
@@ -59,7 +59,7 @@ struct Json {
 fn json_forms(text: &str) -> BTreeSet<String> {
     let mut forms = BTreeSet::new();
     for bits in 0..8 {
-        let how = Json {
+        let how = JsonEscapes {
             ascii: bits & 1 != 0,
             slash: bits & 2 != 0,
             html: bits & 4 != 0,
@@ -70,7 +70,7 @@ fn json_forms(text: &str) -> BTreeSet<String> {
 }
 
 /// The text in the form that it has between the quotes of a JSON string.
-fn json(text: &str, how: Json) -> String {
+fn json(text: &str, how: JsonEscapes) -> String {
     let mut written = String::with_capacity(text.len());
     for c in text.chars() {
         match c {

@@ -28,8 +28,8 @@ const MAX_CONVERSATIONS: usize = 1024;
 /// of other conversations.
 #[derive(Debug, Clone, Default)]
 pub struct Redaction {
-    known: Arc<RwLock<Known>>,
-    learned: Arc<RwLock<Learned>>,
+    known: Arc<RwLock<KnownSecrets>>,
+    learned: Arc<RwLock<LearnedKeys>>,
     /// The conversation whose keys are masked, too.
     conversation: Option<ConversationId>,
     /// Secrets of this value only.
@@ -38,14 +38,14 @@ pub struct Redaction {
 
 /// The secrets of the service.
 #[derive(Debug, Default)]
-struct Known {
+struct KnownSecrets {
     secrets: Vec<Secret>,
     matcher: Arc<Matcher>,
 }
 
 /// The keys of conversations.
 #[derive(Debug, Default)]
-struct Learned {
+struct LearnedKeys {
     keys: HashMap<ConversationId, Keys>,
     /// The conversations in the order in which they learned a key, the latest at the end.
     order: VecDeque<ConversationId>,

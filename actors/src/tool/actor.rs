@@ -19,8 +19,8 @@ use super::change::keep_change;
 use super::live::{LiveOutput, Wrote};
 use super::messages::{CancelTool, RunTool, ToolEvent};
 use super::plan::{EffectError, digest};
-use super::seen::Seen;
-use super::waiting::{MAX_WAITING, Waiting};
+use super::seen::SeenFiles;
+use super::waiting::{MAX_WAITING, WaitingCalls};
 use super::{
     ApprovedContents, BeforeStore, Cancellation, ExtentNote, Launching, Outputs, Registry, Tool,
     ToolCall, ToolContext, ToolError, ToolOutcome,
@@ -51,7 +51,7 @@ pub struct ToolActor {
     approved: ApprovedContents,
     launcher: Launching,
     calls: HashMap<CallId, RunningTool>,
-    waiting: Waiting,
+    waiting: WaitingCalls,
 }
 
 /// A call that is under way.
@@ -77,7 +77,7 @@ impl ToolActor {
             approved: ApprovedContents::default(),
             launcher: Launching::default(),
             calls: HashMap::new(),
-            waiting: Waiting::default(),
+            waiting: WaitingCalls::default(),
         }
     }
 
@@ -131,7 +131,7 @@ impl ToolActor {
         let output = LiveOutput::for_call(call_id.clone(), ctx.address().recipient());
         let context = ToolContext {
             output: output.clone(),
-            seen: Seen::from_before(seen),
+            seen: SeenFiles::from_before(seen),
             approved: self.approved.clone(),
             extent: ExtentNote::default(),
             closed: Arc::clone(&self.closed),
@@ -149,7 +149,7 @@ impl ToolActor {
         let limit = self.limit;
         let work = async move {
             match keep {
-                Some(change) => End::Outcome(kept(*change, context).await),
+                Some(change) => ToolCallEnd::Outcome(kept(*change, context).await),
                 None => run(tools, call, allowed, limit, context).await,
             }
         };
@@ -191,10 +191,10 @@ impl ToolActor {
         });
     }
 
-    fn end(&mut self, call_id: CallId, end: End) {
+    fn end(&mut self, call_id: CallId, end: ToolCallEnd) {
         match end {
-            End::Outcome(outcome) => self.finish(call_id, outcome),
-            End::Planned(subject, folder_inode) => {
+            ToolCallEnd::Outcome(outcome) => self.finish(call_id, outcome),
+            ToolCallEnd::Planned(subject, folder_inode) => {
                 let is_cancelled = |call: &RunningTool| call.cancellation.is_cancelled();
                 if self.calls.get(&call_id).is_some_and(is_cancelled) {
                     self.finish(call_id, ToolOutcome::failed("cancelled by user"));
@@ -308,13 +308,13 @@ async fn run(
     allowed: Option<String>,
     limit: Duration,
     context: ToolContext,
-) -> End {
+) -> ToolCallEnd {
     let Some(tool) = registry.get(&call.name) else {
         let reason = format!("unknown tool: {}", call.name);
-        return End::Outcome(ToolOutcome::failed(&reason));
+        return ToolCallEnd::Outcome(ToolOutcome::failed(&reason));
     };
     if let Some(reason) = &call.input_error {
-        return End::Outcome(ToolOutcome::failed(reason));
+        return ToolCallEnd::Outcome(ToolOutcome::failed(reason));
     }
     let stop = context.cancellation.child_token();
     let _stop_at_end = stop.clone().drop_guard();
@@ -347,11 +347,11 @@ async fn run(
             call.name
         )),
     };
-    End::Outcome(outcome)
+    ToolCallEnd::Outcome(outcome)
 }
 
 /// The end of a call.
-enum End {
+enum ToolCallEnd {
     /// The tool returned or failed.
     Outcome(ToolOutcome),
     /// It would do this, in a folder with that inode.
@@ -364,11 +364,11 @@ async fn work(
     input: Object,
     allowed: Option<String>,
     context: ToolContext,
-) -> Result<End, ToolError> {
+) -> Result<ToolCallEnd, ToolError> {
     let Some(planned) = tool.plan(input.clone(), context.clone()).await? else {
         let (seen, extent) = (context.seen.clone(), context.extent.clone());
         let result = tool.execute_in(input, context).await?;
-        return Ok(End::Outcome(ToolOutcome {
+        return Ok(ToolCallEnd::Outcome(ToolOutcome {
             seen: seen.take(),
             extent: extent.take().map(Box::new),
             ..Ok(result).into()
@@ -379,7 +379,7 @@ async fn work(
     }
     let folder = Arc::clone(&context.folder);
     match planned.carry_out().await {
-        Ok(outcome) => Ok(End::Outcome(outcome)),
+        Ok(outcome) => Ok(ToolCallEnd::Outcome(outcome)),
         Err(EffectError::Failed(error)) => Err(error),
         Err(EffectError::Changed) => match tool.plan(input, context).await? {
             Some(planned) => Ok(ask_about(planned.subject, folder).await),
@@ -389,10 +389,10 @@ async fn work(
 }
 
 /// The end of a call that waits for a decision: rules go by the present folder.
-async fn ask_about(subject: Subject, folder: Arc<Path>) -> End {
+async fn ask_about(subject: Subject, folder: Arc<Path>) -> ToolCallEnd {
     let look = move || std::fs::metadata(folder);
     let found = blocking(look).await.ok().and_then(Result::ok);
-    End::Planned(Box::new(subject), found.map(|found| found.ino()))
+    ToolCallEnd::Planned(Box::new(subject), found.map(|found| found.ino()))
 }
 
 /// Whether there is no folder there. A tool that failed for that would name something in it.

@@ -9,7 +9,7 @@ pub(super) const MAX_RESULT_BYTES: usize = 1024 * 1024;
 
 /// The part of a text that a tool shows.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Shown {
+pub(super) struct CappedText {
     pub(super) text: String,
     /// Whether there is more of it.
     pub(super) is_cut: bool,
@@ -20,12 +20,12 @@ pub(super) struct Shown {
 /// The whole lines at the start of a text that have at most `max` bytes together; part of a line if
 /// the first one is longer. Secrets are taken out before the cut. A text over `max` may have been
 /// cut before: what may be the start of a secret at its end is not shown.
-pub(super) fn capped(text: &str, max: usize, redaction: &Redaction) -> Shown {
+pub(super) fn capped(text: &str, max: usize, redaction: &Redaction) -> CappedText {
     if text.len() <= max {
         let whole = redaction.apply(text.to_owned());
         // Only a secret of many short lines is longer when it is taken out.
         if whole.len() <= max {
-            return Shown {
+            return CappedText {
                 text: whole,
                 is_cut: false,
                 ends_line: true,
@@ -45,7 +45,7 @@ pub(super) fn capped(text: &str, max: usize, redaction: &Redaction) -> Shown {
             ends_line = true;
         }
     }
-    Shown {
+    CappedText {
         text: start,
         is_cut: true,
         ends_line,
@@ -56,7 +56,7 @@ pub(super) fn capped(text: &str, max: usize, redaction: &Redaction) -> Shown {
 mod tests {
     use super::*;
 
-    fn plain(text: &str, max: usize) -> Shown {
+    fn plain(text: &str, max: usize) -> CappedText {
         capped(text, max, &Redaction::default())
     }
 
@@ -85,7 +85,7 @@ mod tests {
             (4, "ab", true),
             (1, "a", false),
         ] {
-            let expected = Shown {
+            let expected = CappedText {
                 text: kept.to_owned(),
                 is_cut: max < 8,
                 ends_line,
@@ -118,7 +118,7 @@ mod tests {
         }
         // Whole lines are kept as ever.
         let text = format!("a {secret}\nb {secret}\n{secret}");
-        let expected = Shown {
+        let expected = CappedText {
             text: "a ***\nb ***".to_owned(),
             is_cut: true,
             ends_line: true,

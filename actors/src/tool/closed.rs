@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use super::ToolError;
 
 /// Tells a file or folder from all others while it is there.
-type Identity = (u64, u64);
+type DeviceInode = (u64, u64);
 
 /// Refuses an opened file that is closed, or in a closed folder. `path` is the place at which it was found. Blocks.
 ///
@@ -53,7 +53,7 @@ pub(super) fn below(folder: &Path, closed: &[PathBuf]) -> Vec<PathBuf> {
     below
 }
 
-fn check(real: &Path, closed: &[Identity]) -> Result<(), ToolError> {
+fn check(real: &Path, closed: &[DeviceInode]) -> Result<(), ToolError> {
     let mut above = real.ancestors();
     if above.any(|path| identity_at(path).is_some_and(|found| closed.contains(&found))) {
         return Err(refusal());
@@ -70,11 +70,11 @@ pub(super) fn identities(closed: &[PathBuf]) -> Vec<(u64, u64)> {
     closed.iter().filter_map(|path| identity_at(path)).collect()
 }
 
-fn identity_at(path: &Path) -> Option<Identity> {
+fn identity_at(path: &Path) -> Option<DeviceInode> {
     fs::metadata(path).ok().map(|found| identity(&found))
 }
 
-fn identity(found: &Metadata) -> Identity {
+fn identity(found: &Metadata) -> DeviceInode {
     (found.dev(), found.ino())
 }
 

@@ -24,14 +24,14 @@ const MAX_COMPUTING: u64 = 300;
 
 /// The output of a program that has ended.
 #[derive(Debug)]
-pub(super) struct Output {
+pub(super) struct ProgramOutput {
     /// `None` when the program was stopped because its output was enough.
     pub(super) status: Option<ExitStatus>,
     pub(super) stdout: Vec<u8>,
     pub(super) stderr: String,
 }
 
-impl Output {
+impl ProgramOutput {
     /// The program's own error message, without secrets.
     pub(super) fn complaint(&self, redaction: &Redaction) -> String {
         // One that was cut may end inside a secret.
@@ -55,7 +55,7 @@ pub(super) async fn run(
     folder: &Path,
     cancellation: &Cancellation,
     launcher: &Launching,
-) -> Result<Output, ToolError> {
+) -> Result<ProgramOutput, ToolError> {
     let launcher = launcher.0.as_ref().and_then(|launcher| launcher.looking());
     let mut command = match launcher {
         Some(mut starter) => {
@@ -134,7 +134,7 @@ fn bound(_: &Child) {}
 struct Group(Child);
 
 impl Group {
-    async fn work(&mut self) -> std::io::Result<Output> {
+    async fn work(&mut self) -> std::io::Result<ProgramOutput> {
         let stdout = self.0.stdout.take();
         let stderr = self.0.stderr.take();
         let is_over = |output: &[u8]| output.len() > MAX_TEXT_BYTES + 1;
@@ -153,7 +153,7 @@ impl Group {
         } else {
             Some(self.0.wait().await?)
         };
-        Ok(Output {
+        Ok(ProgramOutput {
             status,
             stdout,
             stderr: String::from_utf8_lossy(&stderr?).into_owned(),

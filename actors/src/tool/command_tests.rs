@@ -11,7 +11,7 @@ use tokio::time::timeout;
 use super::super::testing::{Folder, LIMIT};
 use super::*;
 
-async fn run_in(folder: &Folder, program: &str, args: &[&str]) -> Result<Output, ToolError> {
+async fn run_in(folder: &Folder, program: &str, args: &[&str]) -> Result<ProgramOutput, ToolError> {
     let args: Vec<&OsStr> = args.iter().map(OsStr::new).collect();
     let cancellation = Cancellation::new();
     let alone = Launching::default();
@@ -19,7 +19,7 @@ async fn run_in(folder: &Folder, program: &str, args: &[&str]) -> Result<Output,
     timeout(LIMIT, work).await.expect("the program must end")
 }
 
-fn text(output: &Output) -> &str {
+fn text(output: &ProgramOutput) -> &str {
     std::str::from_utf8(&output.stdout).unwrap()
 }
 

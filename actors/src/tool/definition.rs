@@ -15,7 +15,7 @@ use super::job_note::JobNote;
 use super::launch::Launching;
 use super::live::LiveOutput;
 use super::plan::PlanFuture;
-use super::seen::Seen;
+use super::seen::SeenFiles;
 use crate::ids::ConversationId;
 use crate::reply::Object;
 use crate::secret::Redaction;
@@ -139,7 +139,7 @@ pub struct ToolContext {
     /// Shows operators what the call does before its result is there.
     pub output: LiveOutput,
     /// The contents of files that the model knows.
-    pub seen: Seen,
+    pub seen: SeenFiles,
     /// The contents that tools gave to files with the operator's permission.
     pub approved: ApprovedContents,
     /// Takes how much the call brings.
@@ -169,7 +169,7 @@ impl ToolContext {
             cancellation,
             redaction: Redaction::default(),
             output: LiveOutput::default(),
-            seen: Seen::default(),
+            seen: SeenFiles::default(),
             approved: ApprovedContents::default(),
             extent: ExtentNote::default(),
             closed: Arc::default(),

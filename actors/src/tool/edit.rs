@@ -6,8 +6,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::change::{
-    CHANGED_SINCE, Known, LineEnds, Matches, OtherEncoding, carry_out_at_once, check_size, find,
-    nearest, planned,
+    CHANGED_SINCE, KnownFile, LineEnds, Matches, OtherEncoding, carry_out_at_once, check_size,
+    find, nearest, planned,
 };
 use super::look_alikes::look_alikes;
 use super::plan::PlanFuture;
@@ -23,7 +23,7 @@ pub struct Edit;
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Input {
+struct EditInput {
     path: String,
     old_string: String,
     new_string: String,
@@ -65,7 +65,7 @@ impl Tool for Edit {
 
     fn plan(&self, input: Object, context: ToolContext) -> PlanFuture<'_> {
         Box::pin(async move {
-            let input: Input = input::parse(input, &self.input_schema())?;
+            let input: EditInput = input::parse(input, &self.input_schema())?;
             let place = input.path.clone();
             let within = context.clone();
             let plan = move |place: &Path| plan(place, &input, &within);
@@ -85,7 +85,11 @@ impl Tool for Edit {
 }
 
 /// Plans an edit.
-fn plan(asked: &Path, input: &Input, context: &ToolContext) -> Result<super::Planned, ToolError> {
+fn plan(
+    asked: &Path,
+    input: &EditInput,
+    context: &ToolContext,
+) -> Result<super::PlannedAction, ToolError> {
     if input.old_string == input.new_string {
         return Err("old_string and new_string are the same: nothing would change".into());
     }
@@ -107,7 +111,7 @@ fn plan(asked: &Path, input: &Input, context: &ToolContext) -> Result<super::Pla
 }
 
 /// The content after an edit, and what there is to say of it.
-fn changed(known: &Known, input: &Input) -> Result<(Vec<u8>, Vec<String>), ToolError> {
+fn changed(known: &KnownFile, input: &EditInput) -> Result<(Vec<u8>, Vec<String>), ToolError> {
     let file = &known.bytes;
     if input.old_string.is_empty() {
         return match file.is_empty() {

@@ -1,9 +1,9 @@
 use std::fs;
 
-use harness_protocol::{ChangeAction, Place, Subject};
+use harness_protocol::{ChangeAction, FilePlace, Subject};
 
 use super::super::testing::{Folder, object};
-use super::super::{EffectError, Seen, Write};
+use super::super::{EffectError, SeenFiles, Write};
 use super::*;
 use crate::attachment::sha256;
 
@@ -147,7 +147,7 @@ async fn a_plan_changes_nothing_and_holds_only_for_the_file_that_it_was_made_of(
     let change = planned.subject.change().unwrap().clone();
     assert_eq!(
         (change.added, change.removed, change.place),
-        (1, 1, Place::Workspace)
+        (1, 1, FilePlace::Workspace)
     );
     assert_eq!(change.action, ChangeAction::Changed);
     assert!(change.diff.contains("-two\n+2\n"), "{}", change.diff);
@@ -169,7 +169,7 @@ async fn a_plan_changes_nothing_and_holds_only_for_the_file_that_it_was_made_of(
 async fn a_change_of_a_file_that_a_formatter_changed_says_so() {
     let folder = Folder::new();
     let own = ToolContext {
-        seen: Seen::default(),
+        seen: SeenFiles::default(),
         ..context(&folder)
     };
     let edit = async |old: &str| {
@@ -212,7 +212,7 @@ async fn a_change_of_a_file_that_a_formatter_changed_says_so() {
 async fn what_is_written_over_was_seen_whole_as_it_is() {
     let folder = Folder::new();
     let own = ToolContext {
-        seen: Seen::default(),
+        seen: SeenFiles::default(),
         ..context(&folder)
     };
     let write = async |content: &str| {
@@ -253,7 +253,7 @@ async fn what_is_written_over_was_seen_whole_as_it_is() {
 async fn a_large_file_that_was_read_in_parts_may_be_written_over() {
     let folder = Folder::new();
     let own = ToolContext {
-        seen: Seen::default(),
+        seen: SeenFiles::default(),
         ..context(&folder)
     };
     let line = "some words that fill the line up\n";

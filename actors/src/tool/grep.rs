@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::basic_pattern::syntax_note;
 use super::cap::{MAX_TEXT_BYTES, capped};
-use super::command::Output;
+use super::command::ProgramOutput;
 use super::{
     Cancellation, Tool, ToolContext, ToolError, ToolFuture, Touched, closed, command, input, path,
     procfs,
@@ -27,7 +27,7 @@ pub struct Grep;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Input {
+struct GrepInput {
     pattern: String,
     path: String,
     #[serde(default)]
@@ -74,7 +74,7 @@ impl Tool for Grep {
 
     fn execute_in(&self, input: Object, context: ToolContext) -> ToolFuture<'_> {
         Box::pin(async move {
-            let input: Input = input::parse(input, &self.input_schema())?;
+            let input: GrepInput = input::parse(input, &self.input_schema())?;
             if input.pattern.is_empty() {
                 return Err("pattern is required".into());
             }
@@ -83,7 +83,7 @@ impl Tool for Grep {
             let closed = Arc::clone(&context.closed);
             let look = move |at: &Path| look(at, recursive, &closed);
             let left_out = path::work_at(&input.path, &context, "searching", look).await?;
-            let scope = Scope {
+            let scope = GrepScope {
                 recursive,
                 left_out,
             };
@@ -93,7 +93,7 @@ impl Tool for Grep {
 }
 
 /// The files below a path that are searched.
-struct Scope {
+struct GrepScope {
     recursive: bool,
     /// Folders and files below that are not, and why.
     left_out: Vec<(PathBuf, &'static str)>,
@@ -130,7 +130,11 @@ fn check_searchable(metadata: &Metadata, recursive: bool) -> Result<(), ToolErro
     Ok(())
 }
 
-async fn search(input: &Input, scope: &Scope, context: &ToolContext) -> Result<String, ToolError> {
+async fn search(
+    input: &GrepInput,
+    scope: &GrepScope,
+    context: &ToolContext,
+) -> Result<String, ToolError> {
     // GNU and BSD grep differ in when they show file names, so that is said explicitly; a
     // pattern or path that looks like an option stays a pattern or path; devices and FIFOs
     // are skipped.
@@ -214,9 +218,9 @@ fn without(place: &Path) -> OsString {
 }
 
 fn answer(
-    output: &Output,
+    output: &ProgramOutput,
     path: &str,
-    scope: &Scope,
+    scope: &GrepScope,
     redaction: &Redaction,
 ) -> Result<Value, ToolError> {
     let text = String::from_utf8_lossy(&output.stdout);

@@ -39,8 +39,8 @@ fn no(reason: &str) -> Result<Value, String> {
     Err(reason.to_owned())
 }
 
-fn answered(output: &Output, path: &str) -> Result<Value, String> {
-    let scope = Scope {
+fn answered(output: &ProgramOutput, path: &str) -> Result<Value, String> {
+    let scope = GrepScope {
         recursive: false,
         left_out: Vec::new(),
     };
@@ -51,8 +51,8 @@ fn answered(output: &Output, path: &str) -> Result<Value, String> {
     )
 }
 
-fn output(code: i32, stdout: &str, stderr: &str) -> Output {
-    Output {
+fn output(code: i32, stdout: &str, stderr: &str) -> ProgramOutput {
+    ProgramOutput {
         status: Some(ExitStatus::from_raw(code << 8)),
         stdout: stdout.into(),
         stderr: stderr.into(),
@@ -459,11 +459,11 @@ async fn what_is_left_out_is_not_searched_and_told() {
     folder.file("p[r]*c/1/environ", "found\n");
     folder.file("single", "found\n");
     let left_out = ["p[r]*c", "single"].map(|name| (folder.at(name), "of the files of processes"));
-    let scope = Scope {
+    let scope = GrepScope {
         recursive: true,
         left_out: left_out.into(),
     };
-    let input = Input {
+    let input = GrepInput {
         pattern: "found".to_owned(),
         path: ".".to_owned(),
         recursive: Some(true),

@@ -135,7 +135,7 @@ pub struct FileCopy {
 #[derive(Debug)]
 pub struct Launch {
     /// The process: what it writes to its standard output is the command's output, in order, and to its
-    /// standard error it writes [`Report`]s, a line of JSON each. Its standard input is a socket.
+    /// standard error it writes [`LaunchReport`]s, a line of JSON each. Its standard input is a socket.
     pub process: Command,
     /// The first line that it reads. Later the line `stop` asks the command to end, and the end of the
     /// input ends it at once.
@@ -151,7 +151,7 @@ pub struct Launch {
 /// A launcher's report about a command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Report {
+pub enum LaunchReport {
     /// It could not be started, for that reason.
     Failed(String),
     /// It was ended because it took too much; which, and how much there may be.

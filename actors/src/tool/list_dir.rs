@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::cap::{MAX_TEXT_BYTES, capped};
-use super::command::Output;
+use super::command::ProgramOutput;
 use super::{
     Cancellation, Tool, ToolContext, ToolError, ToolFuture, Touched, closed, command, input, path,
 };
@@ -22,7 +22,7 @@ pub struct ListDir;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Input {
+struct ListDirInput {
     path: String,
 }
 
@@ -60,7 +60,7 @@ impl Tool for ListDir {
 
     fn execute_in(&self, input: Object, context: ToolContext) -> ToolFuture<'_> {
         Box::pin(async move {
-            let input: Input = input::parse(input, &self.input_schema())?;
+            let input: ListDirInput = input::parse(input, &self.input_schema())?;
             let closed = Arc::clone(&context.closed);
             let check = move |at: &Path| check_folder(at, &closed);
             path::work_at(&input.path, &context, "listing", check).await?;
@@ -107,7 +107,7 @@ fn entries(text: &str) -> u64 {
     text.lines().filter(is_entry).count() as u64
 }
 
-fn answer(output: &Output, redaction: &Redaction) -> Result<Value, ToolError> {
+fn answer(output: &ProgramOutput, redaction: &Redaction) -> Result<Value, ToolError> {
     let text = String::from_utf8_lossy(&output.stdout);
     let text = text.strip_suffix('\n').unwrap_or(&text);
     let succeeded = output.status.is_none_or(|status| status.success());

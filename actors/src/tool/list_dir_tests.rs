@@ -166,15 +166,15 @@ async fn a_path_starts_at_the_workspace_and_is_no_option() {
 const NOTE: &str = "cut at the limit of 131072 bytes; there are more entries, \
                     list a subdirectory or grep for what you need";
 
-fn output(code: i32, stdout: &str, stderr: &str) -> Output {
-    Output {
+fn output(code: i32, stdout: &str, stderr: &str) -> ProgramOutput {
+    ProgramOutput {
         status: Some(ExitStatus::from_raw(code << 8)),
         stdout: stdout.into(),
         stderr: stderr.into(),
     }
 }
 
-fn answered(output: &Output) -> Result<Value, String> {
+fn answered(output: &ProgramOutput) -> Result<Value, String> {
     parsed(
         answer(output, &Redaction::default())
             .map(|answer| answer.to_string())

@@ -44,7 +44,7 @@ pub(crate) struct Wrote(pub(crate) CallId);
 
 /// A piece of a call's output, for clients.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Piece {
+pub(crate) struct OutputPiece {
     /// Where it begins in all that the call has shown and left out, in bytes.
     pub(crate) offset: u64,
     /// The new text, without secrets.
@@ -79,7 +79,7 @@ impl LiveOutput {
 
     /// The next piece of what was not shown yet. What may be the start of a secret is held back until
     /// it is known whether it is one.
-    pub(crate) fn next(&self, redaction: &Redaction) -> Option<Piece> {
+    pub(crate) fn next(&self, redaction: &Redaction) -> Option<OutputPiece> {
         let mut written = self.lock()?;
         let piece = written.take(redaction);
         written.is_told = piece.as_ref().is_some_and(|piece| piece.has_more);
@@ -118,7 +118,7 @@ impl Written {
         self.waiting.push_str(text);
     }
 
-    fn take(&mut self, redaction: &Redaction) -> Option<Piece> {
+    fn take(&mut self, redaction: &Redaction) -> Option<OutputPiece> {
         loop {
             // A secret that began in what was left out may reach as far.
             let from = match self.is_cut {
@@ -139,7 +139,7 @@ impl Written {
             }
             let offset = self.offset + from as u64;
             self.offset = offset + text.len() as u64;
-            return Some(Piece {
+            return Some(OutputPiece {
                 offset,
                 text,
                 has_more: !self.waiting.is_empty(),

@@ -42,8 +42,8 @@ mod write;
 pub use actor::ToolActor;
 pub use approved::ApprovedContents;
 pub use bash::{Bash, JobTool, Jobs, OutputRange, Outputs};
-pub(crate) use bash::{Ended, Lifeline, TempFolder, environment, linked, run_into};
-pub use change::{BeforeStore, Undo};
+pub(crate) use bash::{Lifeline, ProcessEnd, TempFolder, environment, linked, run_into};
+pub use change::{BeforeStore, FileUndo};
 pub use closed::{check_opened as check_opened_file, check_path as check_closed_path};
 pub use definition::{Cancellation, Tool, ToolCall, ToolContext, ToolFuture, Touched};
 pub use edit::Edit;
@@ -51,19 +51,21 @@ pub use error::ToolError;
 pub use extent::ExtentNote;
 pub use grep::Grep;
 pub use job_note::{EndedJob, JobNote};
-pub use launch::{Contained, Denial, FileCopy, Launch, LaunchOrder, Launcher, Launching, Report};
+pub use launch::{
+    Contained, Denial, FileCopy, Launch, LaunchOrder, LaunchReport, Launcher, Launching,
+};
 pub use list_dir::ListDir;
 pub use live::LiveOutput;
 pub(crate) use live::Wrote;
 pub use outcome::{StartedJob, ToolOutcome};
 pub use plain_launcher::PlainLauncher;
-pub use plan::{EffectError, PlanFuture, Planned, digest};
+pub use plan::{EffectError, PlanFuture, PlannedAction, digest};
 pub use protected::is_protected;
 pub use read::Read;
 #[cfg(test)]
 pub(crate) use registry::tools;
 pub use registry::{Registry, RegistryError, defined_name};
-pub use seen::{Seen, SeenBefore, SeenFile};
+pub use seen::{SeenBefore, SeenFile, SeenFiles};
 pub use send_order::send_order;
 pub use shelf::ToolShelf;
 pub use write::Write;

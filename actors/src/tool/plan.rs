@@ -9,11 +9,11 @@ use super::outcome::ToolOutcome;
 use crate::attachment::sha256;
 
 /// The outcome of planning: `None` if the tool changes nothing that is asked about.
-pub type PlanFuture<'a> = BoxFuture<'a, Result<Option<Planned>, ToolError>>;
+pub type PlanFuture<'a> = BoxFuture<'a, Result<Option<PlannedAction>, ToolError>>;
 
 /// A planned action of a tool.
 #[must_use = "a plan changes nothing until it is carried out"]
-pub struct Planned {
+pub struct PlannedAction {
     /// The subject that operators are asked about.
     pub subject: Subject,
     effect: BoxFuture<'static, Result<ToolOutcome, EffectError>>,
@@ -30,7 +30,7 @@ pub enum EffectError {
     Failed(ToolError),
 }
 
-impl Planned {
+impl PlannedAction {
     /// A plan and what carries it out.
     pub fn new(
         subject: Subject,
@@ -51,7 +51,7 @@ impl Planned {
     }
 }
 
-impl std::fmt::Debug for Planned {
+impl std::fmt::Debug for PlannedAction {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_tuple("Planned").field(&self.subject).finish()
     }

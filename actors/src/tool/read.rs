@@ -12,7 +12,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::binary_file::binary_note;
-use super::cap::{MAX_TEXT_BYTES, Shown, capped};
+use super::cap::{CappedText, MAX_TEXT_BYTES, capped};
 use super::change::check_size;
 use super::look_alikes::look_alikes;
 use super::{
@@ -38,7 +38,7 @@ pub struct Read;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Input {
+struct ReadInput {
     path: String,
     start_line: Option<i64>,
     end_line: Option<i64>,
@@ -80,7 +80,7 @@ impl Tool for Read {
 
     fn execute_in(&self, input: Object, context: ToolContext) -> ToolFuture<'_> {
         Box::pin(async move {
-            let input: Input = input::parse(input, &self.input_schema())?;
+            let input: ReadInput = input::parse(input, &self.input_schema())?;
             if let Some(call) = input.path.strip_prefix(OUTPUT) {
                 return output(call, &input, context).await;
             }
@@ -92,7 +92,7 @@ impl Tool for Read {
 }
 
 /// Reads the output of a command that was too long to be shown.
-async fn output(call: &str, input: &Input, context: ToolContext) -> Result<String, ToolError> {
+async fn output(call: &str, input: &ReadInput, context: ToolContext) -> Result<String, ToolError> {
     let outputs = context.outputs.as_ref();
     let path = outputs.map(|outputs| outputs.path(&context.conversation, call));
     let path = path.ok_or("file not found")?;
@@ -235,7 +235,7 @@ fn range(
     context: &ToolContext,
 ) -> Result<(Value, Extent), ToolError> {
     let first = start.unwrap_or(1);
-    let mut lines = Lines::default();
+    let mut lines = FileLines::default();
     let mut total = Total::default();
     let mut piece = Vec::with_capacity(PIECE);
     let mut more = true;
@@ -365,7 +365,7 @@ impl Total {
 
 /// The lines of a file, taken in pieces.
 #[derive(Default)]
-struct Lines {
+struct FileLines {
     /// How many lines have ended.
     ended: i64,
     /// Whether the last line has begun and not ended.
@@ -376,7 +376,7 @@ struct Lines {
     held_cr: bool,
 }
 
-impl Lines {
+impl FileLines {
     fn is_past(&self, end: Option<i64>) -> bool {
         end.is_some_and(|end| self.ended >= end)
     }
@@ -456,7 +456,7 @@ fn next_piece(
 /// A text, or what is shown of it with a note that tells how to get the rest. `first` is the
 /// number of its first line. With the lines that are shown, if that is not all.
 fn answer(text: &str, first: i64, redaction: &Redaction) -> (Value, Option<CutLines>) {
-    let Shown {
+    let CappedText {
         text: kept,
         is_cut,
         ends_line,

@@ -26,13 +26,13 @@ pub type SeenBefore = Arc<HashMap<String, SeenFile>>;
 
 /// The last content of each file that the model has read or written. Clones share what they learn.
 #[derive(Debug, Clone, Default)]
-pub struct Seen {
+pub struct SeenFiles {
     before: SeenBefore,
     /// The files that the call has shown the model, the latest last.
     new: Arc<Mutex<Vec<SeenFile>>>,
 }
 
-impl Seen {
+impl SeenFiles {
     /// The files on record, for one call.
     pub(crate) fn from_before(before: SeenBefore) -> Self {
         Self {
@@ -138,7 +138,7 @@ mod tests {
     #[test]
     fn parts_of_one_content_add_up_to_the_whole() {
         let path = Path::new("/f");
-        let seen = Seen::default();
+        let seen = SeenFiles::default();
         let note = |hash: &str, first: u64, last: u64| {
             seen.note_lines(path, hash.to_owned(), (first, last), 9);
         };
@@ -150,7 +150,7 @@ mod tests {
         assert_eq!(noted.last().unwrap().lines, [(1, 4), (7, 9)]);
         // As in a later call, with what is on record.
         let before = noted.into_iter().map(|file| (file.path.clone(), file));
-        let seen = Seen::from_before(Arc::new(before.collect()));
+        let seen = SeenFiles::from_before(Arc::new(before.collect()));
         seen.note_lines(path, "a".to_owned(), (2, 3), 9);
         assert!(seen.take().is_empty(), "it adds nothing");
         seen.note_lines(path, "a".to_owned(), (5, 7), 9);

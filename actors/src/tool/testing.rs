@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::time::timeout;
 
-use super::command::Output;
+use super::command::ProgramOutput;
 use super::{Cancellation, Tool, ToolContext, ToolFuture};
 use crate::reply::Object;
 
@@ -157,14 +157,14 @@ impl Drop for FileUser {
 }
 
 /// The output of a program that is run by a user who may not read everything.
-pub(super) fn run_as_nobody(program: &str, args: &[&str], folder: &Path) -> Output {
+pub(super) fn run_as_nobody(program: &str, args: &[&str], folder: &Path) -> ProgramOutput {
     let mut command = Command::new(program);
     command.args(args).current_dir(folder).env("LC_ALL", "C");
     if Uid::effective().is_root() {
         command.uid(NOBODY).gid(NOBODY);
     }
     let output = command.output().unwrap();
-    Output {
+    ProgramOutput {
         status: Some(output.status),
         stdout: output.stdout,
         stderr: String::from_utf8(output.stderr).unwrap(),

@@ -10,14 +10,14 @@ pub(super) const MAX_WAITING: usize = 65_536;
 
 /// Calls that wait: those of each conversation in the order in which they came.
 #[derive(Debug, Default)]
-pub(super) struct Waiting {
+pub(super) struct WaitingCalls {
     /// Each with its number among all that came. No queue is empty.
     queues: HashMap<ConversationId, VecDeque<(u64, RunTool)>>,
     count: usize,
     came: u64,
 }
 
-impl Waiting {
+impl WaitingCalls {
     /// True if no more may wait.
     pub(super) fn is_full(&self) -> bool {
         self.count >= MAX_WAITING

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::change::{
-    CHANGED_SINCE, Known, OtherEncoding, carry_out_at_once, planned, with_marks_of,
+    CHANGED_SINCE, KnownFile, OtherEncoding, carry_out_at_once, planned, with_marks_of,
 };
 use super::plan::PlanFuture;
 use super::{Cancellation, Tool, ToolContext, ToolError, ToolFuture, Touched, input, path};
@@ -18,7 +18,7 @@ pub struct Write;
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Input {
+struct WriteInput {
     path: String,
     content: String,
 }
@@ -55,7 +55,7 @@ impl Tool for Write {
 
     fn plan(&self, input: Object, context: ToolContext) -> PlanFuture<'_> {
         Box::pin(async move {
-            let input: Input = input::parse(input, &self.input_schema())?;
+            let input: WriteInput = input::parse(input, &self.input_schema())?;
             let place = input.path.clone();
             let within = context.clone();
             let plan = move |place: &Path| {
@@ -77,8 +77,8 @@ impl Tool for Write {
 }
 
 fn content(
-    known: Option<&Known>,
-    input: &Input,
+    known: Option<&KnownFile>,
+    input: &WriteInput,
     context: &ToolContext,
 ) -> Result<(Vec<u8>, Vec<String>), ToolError> {
     let Some(known) = known else {

@@ -9,7 +9,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use crate::start_thread;
-use crate::tool::{Ended, LaunchOrder, Launcher, Lifeline, run_into};
+use crate::tool::{LaunchOrder, Launcher, Lifeline, ProcessEnd, run_into};
 
 /// Time that a program has to end after it was asked to, before it is killed.
 const GRACE: Duration = Duration::from_secs(2);
@@ -17,17 +17,17 @@ const GRACE: Duration = Duration::from_secs(2);
 /// Stops a program from another thread. Clones stop the same one; one that has not started yet is not
 /// started.
 #[derive(Debug, Clone, Default)]
-pub struct StopHandle(Arc<Mutex<Stop>>);
+pub struct StopHandle(Arc<Mutex<ProgramStop>>);
 
 #[derive(Debug, Default)]
-struct Stop {
+struct ProgramStop {
     is_asked: bool,
-    watcher: Option<Sender<Word>>,
+    watcher: Option<Sender<WatcherMessage>>,
 }
 
 /// The message to the thread that watches a program.
 #[derive(Debug)]
-enum Word {
+enum WatcherMessage {
     Stop,
     Ended,
 }
@@ -39,7 +39,7 @@ impl StopHandle {
         let is_first = !std::mem::replace(&mut stop.is_asked, true);
         if let Some(watcher) = stop.watcher.as_ref().filter(|_| is_first) {
             // One that has ended needs no word.
-            drop(watcher.send(Word::Stop));
+            drop(watcher.send(WatcherMessage::Stop));
         }
     }
 
@@ -50,29 +50,29 @@ impl StopHandle {
     }
 
     /// Watches a program by that sender; false if it is not to be started.
-    fn watch(&self, watcher: Sender<Word>) -> bool {
+    fn watch(&self, watcher: Sender<WatcherMessage>) -> bool {
         let mut stop = self.lock();
         stop.watcher = Some(watcher);
         !stop.is_asked
     }
 
-    fn lock(&self) -> MutexGuard<'_, Stop> {
+    fn lock(&self) -> MutexGuard<'_, ProgramStop> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// The reason why a program was ended that had not ended by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Stopped {
+pub(super) enum ProgramStopReason {
     TimedOut,
     Cancelled,
 }
 
 /// The end of a program.
 #[derive(Debug)]
-pub(super) struct Done {
-    pub(super) ended: Ended,
-    pub(super) stopped: Option<Stopped>,
+pub(super) struct ProgramEnd {
+    pub(super) ended: ProcessEnd,
+    pub(super) stopped: Option<ProgramStopReason>,
     pub(super) took: Duration,
 }
 
@@ -87,16 +87,19 @@ pub(super) fn run(
     limit: Duration,
     stop: &StopHandle,
     sink: &mut dyn FnMut(&[u8]),
-) -> io::Result<Done> {
+) -> io::Result<ProgramEnd> {
     let began = Instant::now();
     let (words, told) = mpsc::channel();
-    let done = |ended, stopped| Done {
+    let done = |ended, stopped| ProgramEnd {
         ended,
         stopped,
         took: began.elapsed(),
     };
     if !stop.watch(words.clone()) {
-        return Ok(done(Ended::default(), Some(Stopped::Cancelled)));
+        return Ok(done(
+            ProcessEnd::default(),
+            Some(ProgramStopReason::Cancelled),
+        ));
     }
     let lifeline = Lifeline::default();
     let stopped = Arc::new(Mutex::new(None));
@@ -106,27 +109,27 @@ pub(super) fn run(
     }
     let ended = run_into(launcher, order, &lifeline, sink);
     // The thread may have ended before.
-    drop(words.send(Word::Ended));
+    drop(words.send(WatcherMessage::Ended));
     let stopped = *stopped.lock().unwrap_or_else(PoisonError::into_inner);
     match ended {
         Ok(ended) => Ok(done(ended, stopped)),
         // It was ended before it was there.
-        Err(_) if stopped.is_some() => Ok(done(Ended::default(), stopped)),
+        Err(_) if stopped.is_some() => Ok(done(ProcessEnd::default(), stopped)),
         Err(error) => Err(error),
     }
 }
 
 /// Stops a program when it is asked to or its time is over.
 fn watch(
-    told: &Receiver<Word>,
+    told: &Receiver<WatcherMessage>,
     limit: Duration,
     lifeline: &Lifeline,
-    stopped: &Mutex<Option<Stopped>>,
+    stopped: &Mutex<Option<ProgramStopReason>>,
 ) {
     let why = match told.recv_timeout(limit) {
-        Ok(Word::Stop) => Stopped::Cancelled,
-        Err(RecvTimeoutError::Timeout) => Stopped::TimedOut,
-        Ok(Word::Ended) | Err(RecvTimeoutError::Disconnected) => return,
+        Ok(WatcherMessage::Stop) => ProgramStopReason::Cancelled,
+        Err(RecvTimeoutError::Timeout) => ProgramStopReason::TimedOut,
+        Ok(WatcherMessage::Ended) | Err(RecvTimeoutError::Disconnected) => return,
     };
     *stopped.lock().unwrap_or_else(PoisonError::into_inner) = Some(why);
     lifeline.stop();

@@ -25,7 +25,7 @@ pub struct Head {
 /// The place of a step in a workflow. Iterations and attempts count from 1. Attempt 0 is the work on the base before
 /// the first attempt; iteration 0 is the verification whose number `attempt` is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct Place {
+pub struct StepPlace {
     /// The iteration.
     pub n: u32,
     /// The attempt in it.
@@ -161,7 +161,7 @@ pub struct Rejection {
 }
 
 /// The names of passing tests.
-pub type Names = BTreeSet<String>;
+pub type TestNames = BTreeSet<String>;
 
 /// The limits of an operator's order to run.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -207,7 +207,7 @@ pub struct Checkpoint {
 /// The strength of the sandbox for commands; a stronger one is greater.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Sandbox {
+pub enum SandboxStrength {
     /// No sandbox.
     None,
     /// A sandbox with gaps.

@@ -21,21 +21,21 @@ use super::manifest::Manifest;
 pub use build::FeatureList;
 use node::Node;
 pub use problem::FileProblem;
-use spot::Spot;
+use spot::ValueSpot;
 
 /// Maximum size of a file, in bytes.
 pub const MAX_FILE: usize = 1024 * 1024;
 
 /// The format of a file. Both have the same keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Format {
+pub enum FileFormat {
     /// TOML.
     Toml,
     /// JSON.
     Json,
 }
 
-impl Format {
+impl FileFormat {
     /// The format of a file of that name: JSON if it ends in `.json`, else TOML.
     #[must_use]
     pub fn of_name(name: &str) -> Self {
@@ -52,11 +52,15 @@ impl Format {
 ///
 /// # Errors
 /// Every problem of the file, in the order of its lines. Text that is not TOML or JSON gives that problem alone.
-pub fn read(bytes: &[u8], format: Format, list: FeatureList) -> Result<Manifest, Vec<FileProblem>> {
+pub fn read(
+    bytes: &[u8],
+    format: FileFormat,
+    list: FeatureList,
+) -> Result<Manifest, Vec<FileProblem>> {
     let given = parse(bytes, format)?;
     let mut problems = Vec::new();
     let shaped = shape::shaped(&given, &mut problems);
-    let manifest = build::manifest(&Spot::root(&shaped), list, &mut problems);
+    let manifest = build::manifest(&ValueSpot::root(&shaped), list, &mut problems);
     if problems.is_empty() {
         return Ok(manifest);
     }
@@ -70,7 +74,7 @@ pub fn hash(bytes: &[u8]) -> String {
     attachment::sha256(bytes)
 }
 
-fn parse(bytes: &[u8], format: Format) -> Result<Node, Vec<FileProblem>> {
+fn parse(bytes: &[u8], format: FileFormat) -> Result<Node, Vec<FileProblem>> {
     if bytes.len() > MAX_FILE {
         let length = bytes.len();
         let message = format!("{length} bytes are more than {MAX_FILE}; make it shorter");
@@ -83,8 +87,8 @@ fn parse(bytes: &[u8], format: Format) -> Result<Node, Vec<FileProblem>> {
         vec![FileProblem::of_text(Some(line), message)]
     })?;
     match format {
-        Format::Toml => from_toml::node(text),
-        Format::Json => from_json::node(text),
+        FileFormat::Toml => from_toml::node(text),
+        FileFormat::Json => from_json::node(text),
     }
 }
 

@@ -12,12 +12,12 @@ use std::collections::BTreeSet;
 
 use self::names::{PYTHON_RUNNERS, PYTHON_STANDARD};
 use self::words::{commands, is_absolute_or_unknown, joined, unprefixed};
-use super::manifest::{Check, Command, Manifest, Program};
+use super::manifest::{Check, Manifest, Program, ServiceCommand};
 use crate::approval::covers_path;
 
 /// The paths that an iteration may not change.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Guard {
+pub struct PathGuard {
     /// Globs below the root.
     globs: Vec<String>,
     /// The scripts that checks run.
@@ -30,7 +30,7 @@ pub struct Guard {
     anywhere: BTreeSet<&'static str>,
 }
 
-impl Guard {
+impl PathGuard {
     /// That of a manifest.
     #[must_use]
     pub fn for_manifest(manifest: &Manifest) -> Self {
@@ -102,7 +102,7 @@ impl Guard {
         None
     }
 
-    fn add(&mut self, command: &Command) {
+    fn add(&mut self, command: &ServiceCommand) {
         let folder = command.cwd.as_deref().unwrap_or_default();
         match &command.program {
             Program::Cmd(words) => self.add_words(words, folder),

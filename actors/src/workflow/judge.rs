@@ -2,7 +2,7 @@
 
 use regex::Regex;
 
-use super::facts::{CommandEnd, CommandRun, Names};
+use super::facts::{CommandEnd, CommandRun, TestNames};
 use super::kept;
 use super::manifest::{Check, Exit};
 use super::state::CheckVerdict;
@@ -15,9 +15,9 @@ pub struct Judgement {
     /// The reason of the verdict, in a sentence.
     pub why: String,
     /// The names of passing tests that it showed, with `keep`.
-    pub kept: Names,
+    pub kept: TestNames,
     /// Those of the accepted head that it did not show.
-    pub lost: Names,
+    pub lost: TestNames,
 }
 
 /// The problem of a check that came out so on the base, before any work: one of every candidate has to be
@@ -43,9 +43,9 @@ pub fn wrong_on_base(
 
 /// Judges one run of a check. `before` are the names that the accepted head showed.
 #[must_use]
-pub fn judge(check: &Check, run: &CommandRun, before: &Names) -> Judgement {
+pub fn judge(check: &Check, run: &CommandRun, before: &TestNames) -> Judgement {
     let (mut verdict, mut why) = verdict(check, run);
-    let mut now = Names::new();
+    let mut now = TestNames::new();
     if let Some(keep) = &check.keep {
         match kept::names(keep, &run.output) {
             Ok(names) => now = names,

@@ -7,14 +7,17 @@ use actix::prelude::*;
 use futures_util::future::{FutureExt as _, LocalBoxFuture, Shared, join_all};
 use harness_protocol::WorkflowSnapshot;
 
-use super::driver::{Counts, End, Follow, Look, Rest, Site, Told, Where, WorkflowActor, revive};
-use super::facts::{Head, Sandbox};
+use super::driver::{
+    Counts, EndWorkflow, FollowQuery, OrderWorkflow, RestQuery, Site, Where, WorkflowActor,
+    WorkflowStateQuery, revive,
+};
+use super::facts::{Head, SandboxStrength};
 use super::ledger::WorkflowLedger;
-use super::machine::{Answer, NewManifest, Order, WorkflowMachine};
+use super::machine::{NewManifest, OperatorOrder, OrderOutcome, WorkflowMachine};
 use super::messages::{
-    ApplyFile, AwaitRest, Counting, CreateWorkflow, DiffCandidate, FindManifest, FollowWorkflow,
-    Followable, GiveOrder, GivenFile, ListWorkflows, LookAtWorkflow, RemoveWorkflow, StopWorkflows,
-    WorkflowError,
+    ApplyFile, AwaitRest, CountingManifest, CreateWorkflow, DiffCandidate, FindManifest,
+    FollowWorkflow, Followable, GiveOrder, GivenFile, ListWorkflows, LookAtWorkflow,
+    RemoveWorkflow, StopWorkflows, WorkflowError,
 };
 use crate::blocking;
 use crate::broadcast::messages::Closing;
@@ -22,7 +25,7 @@ use crate::ids::ConversationId;
 use crate::journal::{Header, OpenError, Workspace};
 use crate::storage::StorageError;
 
-pub use super::driver::{Directory, Room, WorkflowFiles, WorkflowParts};
+pub use super::driver::{Directory, WorkSlots, WorkflowFiles, WorkflowParts};
 
 /// Maximum number of workflows that are found at the start of a service.
 const MAX_KNOWN: usize = 1000;
@@ -30,12 +33,12 @@ const MAX_KNOWN: usize = 1000;
 const MAX_ID: usize = 40;
 
 /// A workflow that is there, or about to be.
-type Opening = Shared<LocalBoxFuture<'static, Result<Addr<WorkflowActor>, WorkflowError>>>;
+type OpeningWorkflow = Shared<LocalBoxFuture<'static, Result<Addr<WorkflowActor>, WorkflowError>>>;
 
 /// Keeps the workflows of a service.
 pub struct WorkflowsActor {
     parts: WorkflowParts,
-    open: HashMap<String, Opening>,
+    open: HashMap<String, OpeningWorkflow>,
     is_stopping: bool,
 }
 
@@ -50,7 +53,7 @@ impl WorkflowsActor {
         }
     }
 
-    fn opening(&mut self, id: &str) -> Opening {
+    fn opening(&mut self, id: &str) -> OpeningWorkflow {
         if self.is_stopping {
             return async { Err(WorkflowError::Stopping) }
                 .boxed_local()
@@ -86,7 +89,7 @@ impl WorkflowsActor {
                 Vec::new()
             });
             let ids = listed.into_iter().map(|listed| listed.id);
-            let openings: Vec<(String, Opening)> =
+            let openings: Vec<(String, OpeningWorkflow)> =
                 ids.map(|id| (id.clone(), actor.opening(&id))).collect();
             async move {
                 for (id, opening) in openings {
@@ -131,7 +134,7 @@ impl WorkflowsActor {
         self.open.insert(id, opening.boxed_local().shared());
         let looking = async move {
             let (actor, created) = making.await?;
-            let view = actor.send(Look).await;
+            let view = actor.send(WorkflowStateQuery).await;
             Ok((view.map_err(|_| WorkflowError::Stopping)??, created))
         };
         looking.boxed_local()
@@ -221,16 +224,17 @@ async fn make(
         .with_selector(Arc::clone(&parts.hooks.selector))
         .with_patience(parts.patience);
     let actor = WorkflowActor::new(parts, journal, machine, Vec::new()).start();
-    let create = Order::Create {
+    let create = OperatorOrder::Create {
         workflow: id.to_owned(),
         applied: applied(given, base, Some(sandbox)),
     };
-    let answer = actor.send(Told { order: create, by }).await;
+    let answer = actor.send(OrderWorkflow { order: create, by }).await;
     match answer.map_err(|_| WorkflowError::Stopping)?? {
-        Answer::Refused { message, .. } => Err(WorkflowError::Invalid { reason: message }),
-        Answer::Created { .. } | Answer::Taken | Answer::Done(_) | Answer::AnsweredBefore(_) => {
-            Ok((actor, true))
-        }
+        OrderOutcome::Refused { message, .. } => Err(WorkflowError::Invalid { reason: message }),
+        OrderOutcome::Created { .. }
+        | OrderOutcome::Taken
+        | OrderOutcome::Done(_)
+        | OrderOutcome::AnsweredBefore(_) => Ok((actor, true)),
     }
 }
 
@@ -240,7 +244,7 @@ fn keep(files: &WorkflowFiles, given: &GivenFile) -> std::io::Result<()> {
     files.put_text(&given.hash, &given.text)
 }
 
-fn applied(given: GivenFile, base: Head, sandbox: Option<Sandbox>) -> NewManifest {
+fn applied(given: GivenFile, base: Head, sandbox: Option<SandboxStrength>) -> NewManifest {
     NewManifest {
         manifest: given.manifest,
         hash: given.hash,
@@ -252,7 +256,10 @@ fn applied(given: GivenFile, base: Head, sandbox: Option<Sandbox>) -> NewManifes
 }
 
 /// The manifest that counts.
-async fn counting(id: &str, actor: &Addr<WorkflowActor>) -> Result<Counting, WorkflowError> {
+async fn counting(
+    id: &str,
+    actor: &Addr<WorkflowActor>,
+) -> Result<CountingManifest, WorkflowError> {
     let counting = actor.send(Counts).await;
     let counting = counting.map_err(|_| WorkflowError::Stopping)?;
     counting.ok_or_else(|| WorkflowError::Invalid {
@@ -288,20 +295,20 @@ impl Handler<CreateWorkflow> for WorkflowsActor {
 }
 
 impl Handler<GiveOrder> for WorkflowsActor {
-    type Result = ResponseFuture<Result<Answer, WorkflowError>>;
+    type Result = ResponseFuture<Result<OrderOutcome, WorkflowError>>;
 
     fn handle(&mut self, order: GiveOrder, _: &mut Context<Self>) -> Self::Result {
         let opening = self.opening(&order.id);
         let GiveOrder { order, by, .. } = order;
         Box::pin(async move {
-            let told = opening.await?.send(Told { order, by }).await;
+            let told = opening.await?.send(OrderWorkflow { order, by }).await;
             told.map_err(|_| WorkflowError::Stopping)?
         })
     }
 }
 
 impl Handler<ApplyFile> for WorkflowsActor {
-    type Result = ResponseFuture<Result<Answer, WorkflowError>>;
+    type Result = ResponseFuture<Result<OrderOutcome, WorkflowError>>;
 
     fn handle(&mut self, order: ApplyFile, _: &mut Context<Self>) -> Self::Result {
         let opening = self.opening(&order.id);
@@ -317,12 +324,12 @@ impl Handler<ApplyFile> for WorkflowsActor {
             let sandbox = sandbox
                 .map_err(|error| storage("keep the file", &error))?
                 .map_err(|error| storage("keep the file", &error))?;
-            let apply = Order::Apply {
+            let apply = OperatorOrder::Apply {
                 applied: applied(order.given, base, Some(sandbox)),
                 over: order.over,
                 allow_remove: order.allow_remove,
             };
-            let told = actor.send(Told {
+            let told = actor.send(OrderWorkflow {
                 order: apply,
                 by: order.by,
             });
@@ -332,7 +339,7 @@ impl Handler<ApplyFile> for WorkflowsActor {
 }
 
 impl Handler<FindManifest> for WorkflowsActor {
-    type Result = ResponseFuture<Result<(Counting, Option<Vec<u8>>), WorkflowError>>;
+    type Result = ResponseFuture<Result<(CountingManifest, Option<Vec<u8>>), WorkflowError>>;
 
     fn handle(&mut self, order: FindManifest, _: &mut Context<Self>) -> Self::Result {
         let opening = self.opening(&order.id);
@@ -371,7 +378,7 @@ impl Handler<LookAtWorkflow> for WorkflowsActor {
     fn handle(&mut self, order: LookAtWorkflow, _: &mut Context<Self>) -> Self::Result {
         let opening = self.opening(&order.id);
         Box::pin(async move {
-            let view = opening.await?.send(Look).await;
+            let view = opening.await?.send(WorkflowStateQuery).await;
             view.map_err(|_| WorkflowError::Stopping)?
         })
     }
@@ -383,7 +390,7 @@ impl Handler<AwaitRest> for WorkflowsActor {
     fn handle(&mut self, order: AwaitRest, _: &mut Context<Self>) -> Self::Result {
         let opening = self.opening(&order.id);
         Box::pin(async move {
-            let rested = opening.await?.send(Rest).await;
+            let rested = opening.await?.send(RestQuery).await;
             rested.map_err(|_| WorkflowError::Stopping)?
         })
     }
@@ -393,13 +400,13 @@ impl Handler<ListWorkflows> for WorkflowsActor {
     type Result = ResponseFuture<Result<Vec<WorkflowSnapshot>, WorkflowError>>;
 
     fn handle(&mut self, _: ListWorkflows, _: &mut Context<Self>) -> Self::Result {
-        let openings: Vec<Opening> = self.open.values().cloned().collect();
+        let openings: Vec<OpeningWorkflow> = self.open.values().cloned().collect();
         Box::pin(async move {
             let mut views = Vec::new();
             for opening in openings {
                 // One that cannot be opened was reported when that was tried.
                 if let Ok(actor) = opening.await
-                    && let Ok(Ok(view)) = actor.send(Look).await
+                    && let Ok(Ok(view)) = actor.send(WorkflowStateQuery).await
                 {
                     views.push(view);
                 }
@@ -419,7 +426,7 @@ impl Handler<FollowWorkflow> for WorkflowsActor {
     fn handle(&mut self, order: FollowWorkflow, _: &mut Context<Self>) -> Self::Result {
         let opening = self.opening(&order.id);
         Box::pin(async move {
-            let followed = opening.await?.send(Follow).await;
+            let followed = opening.await?.send(FollowQuery).await;
             followed.map_err(|_| WorkflowError::Stopping)
         })
     }
@@ -435,7 +442,7 @@ impl Handler<RemoveWorkflow> for WorkflowsActor {
         let removing = async move {
             let actor = opening.await?;
             let view = actor
-                .send(Look)
+                .send(WorkflowStateQuery)
                 .await
                 .map_err(|_| WorkflowError::Stopping)??;
             if ["running", "initializing"].contains(&view.state.as_str()) {
@@ -452,7 +459,7 @@ impl Handler<RemoveWorkflow> for WorkflowsActor {
                     .map_err(|error| storage("remove the worktree", &error))?
                     .map_err(|reason| WorkflowError::Kept { reason })?;
             }
-            let ended = actor.send(End(Closing::Deleted)).await;
+            let ended = actor.send(EndWorkflow(Closing::Deleted)).await;
             ended.map_err(|_| WorkflowError::Stopping)?;
             let removed = store.remove(&ConversationId::new(&id)).await;
             removed.map_err(WorkflowError::Open)
@@ -471,11 +478,12 @@ impl Handler<StopWorkflows> for WorkflowsActor {
 
     fn handle(&mut self, _: StopWorkflows, _: &mut Context<Self>) -> Self::Result {
         self.is_stopping = true;
-        let openings: Vec<Opening> = self.open.drain().map(|(_, opening)| opening).collect();
+        let openings: Vec<OpeningWorkflow> =
+            self.open.drain().map(|(_, opening)| opening).collect();
         Box::pin(async move {
             let ending = openings.into_iter().map(|opening| async move {
                 if let Ok(actor) = opening.await {
-                    let ended = actor.send(End(Closing::Stopping)).await;
+                    let ended = actor.send(EndWorkflow(Closing::Stopping)).await;
                     ended.unwrap_or_else(|error| log::debug!("a workflow has ended: {error}"));
                 }
             });

@@ -2,7 +2,7 @@
 
 use regex::Regex;
 
-use super::facts::Names;
+use super::facts::TestNames;
 
 /// The names in an output: the first group of each line that matches, or all that matches if the
 /// expression has no group.
@@ -10,7 +10,7 @@ use super::facts::Names;
 /// # Errors
 ///
 /// The problem of the expression.
-pub fn names(keep: &str, output: &str) -> Result<Names, String> {
+pub fn names(keep: &str, output: &str) -> Result<TestNames, String> {
     let keep = Regex::new(keep).map_err(|error| format!("`keep` cannot be used: {error}"))?;
     let found = output.lines().filter_map(|line| {
         let captures = keep.captures(line)?;
@@ -22,7 +22,7 @@ pub fn names(keep: &str, output: &str) -> Result<Names, String> {
 
 /// Those that were there and are not.
 #[must_use]
-pub fn lost(before: &Names, now: &Names) -> Names {
+pub fn lost(before: &TestNames, now: &TestNames) -> TestNames {
     before.difference(now).cloned().collect()
 }
 
@@ -33,7 +33,7 @@ mod tests {
     const LIBTEST: &str = r"^test (\S+) \.\.\. ok$";
     const UNITTEST: &str = r"^(\S+ \(\S+\)) \.\.\. ok$";
 
-    fn set(names: &[&str]) -> Names {
+    fn set(names: &[&str]) -> TestNames {
         names.iter().map(|name| (*name).to_owned()).collect()
     }
 

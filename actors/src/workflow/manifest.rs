@@ -13,9 +13,9 @@ pub struct Manifest {
     /// The purpose of it all.
     pub objective: String,
     /// Number of features that a run may take.
-    pub mode: Mode,
+    pub mode: RunMode,
     /// Settings of the tree in which the work is done.
-    pub workspace: Workspace,
+    pub workspace: WorkspaceSettings,
     /// Checks of the base tree before work on it.
     pub health: Vec<Check>,
     /// Checks of every candidate.
@@ -25,7 +25,7 @@ pub struct Manifest {
     /// Files that no iteration may change.
     pub protect: Protect,
     /// Limits of attempts and iterations, and the ends of a run.
-    pub policy: Policy,
+    pub policy: WorkflowPolicy,
     /// The limits of its usage.
     pub budget: Budget,
     /// The rights of the model.
@@ -39,13 +39,13 @@ pub struct Manifest {
     pub schedule: Option<Schedule>,
     /// The command that tells people of a completion, a pause and a gate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub notify: Option<Command>,
+    pub notify: Option<ServiceCommand>,
 }
 
 /// Number of features that a run may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Mode {
+pub enum RunMode {
     /// One; the default.
     Strict,
     /// At most `policy.max_features_per_run`.
@@ -56,13 +56,13 @@ pub enum Mode {
 
 /// Settings of the tree in which the work is done.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Workspace {
+pub struct WorkspaceSettings {
     /// The use of git.
     pub git: GitMode,
     /// The branch of the work; `{name}` is replaced by the workflow's name.
     pub branch: String,
     /// The commands that make a fresh worktree ready for work and for checks, in order.
-    pub prepare: Vec<Command>,
+    pub prepare: Vec<ServiceCommand>,
     /// Untracked files of the repository that a worktree needs, as copies; never part of a candidate.
     pub copy: Vec<String>,
 }
@@ -79,7 +79,7 @@ pub enum GitMode {
 
 /// A command that the service runs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Command {
+pub struct ServiceCommand {
     /// The program.
     #[serde(flatten)]
     pub program: Program,
@@ -118,7 +118,7 @@ impl fmt::Display for Program {
     }
 }
 
-impl Command {
+impl ServiceCommand {
     /// A program with its arguments, which may take 5 minutes.
     #[must_use]
     pub fn from_words(words: &[&str]) -> Self {
@@ -157,7 +157,7 @@ pub struct Check {
     pub id: String,
     /// The command; none for a check that a person makes.
     #[serde(flatten)]
-    pub command: Option<Command>,
+    pub command: Option<ServiceCommand>,
     /// The exit code it has to have.
     pub exit: Exit,
     /// A regular expression that a line of its output has to match; without a matching line the check is vacuous.
@@ -171,7 +171,7 @@ pub struct Check {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub keep: Option<String>,
     /// The time at which it runs.
-    pub when: When,
+    pub when: CheckTime,
     /// True if it must fail on the base first.
     pub red: bool,
     /// Number of passes that must follow a failure for it to count as passed.
@@ -209,7 +209,7 @@ pub enum Exit {
 /// The point at which a check of every candidate runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum When {
+pub enum CheckTime {
     /// For every candidate.
     Always,
     /// At the end alone.
@@ -268,7 +268,7 @@ pub enum OnChange {
 
 /// Limits of attempts and iterations, and the ends of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Policy {
+pub struct WorkflowPolicy {
     /// Prompts for one feature in one iteration.
     pub max_turns_per_run: u32,
     /// Features in one run.
@@ -326,7 +326,7 @@ pub struct Permissions {
     /// The mode of its conversations.
     pub mode: String,
     /// The fate of a question to a person.
-    pub asks: Asks,
+    pub asks: QuestionPolicy,
     /// Rules that allow, as in a conversation.
     pub allow: Vec<String>,
     /// The model; none for the service's.
@@ -337,7 +337,7 @@ pub struct Permissions {
 /// The fate of a question to a person.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Asks {
+pub enum QuestionPolicy {
     /// The workflow pauses until a person answers.
     Pause,
     /// It is denied.

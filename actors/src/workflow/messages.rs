@@ -9,7 +9,7 @@ use harness_protocol::WorkflowSnapshot;
 
 use super::facts::Head;
 use super::ledger::ManifestNote;
-use super::machine::{Answer, Order};
+use super::machine::{OperatorOrder, OrderOutcome};
 use super::manifest::Manifest;
 use crate::broadcast::Attendance;
 use crate::broadcast::messages::Join;
@@ -51,7 +51,7 @@ pub struct GivenFile {
 /// Lets another file count in a workflow. Sent by HTTP; answered when that is on record. Nothing of it runs
 /// before it is approved.
 #[derive(Debug, Clone, Message)]
-#[rtype(result = "Result<Answer, WorkflowError>")]
+#[rtype(result = "Result<OrderOutcome, WorkflowError>")]
 pub struct ApplyFile {
     /// The workflow.
     pub id: String,
@@ -67,7 +67,7 @@ pub struct ApplyFile {
 
 /// Asks which file counts in a workflow. Sent by HTTP.
 #[derive(Debug, Clone, Message)]
-#[rtype(result = "Result<(Counting, Option<Vec<u8>>), WorkflowError>")]
+#[rtype(result = "Result<(CountingManifest, Option<Vec<u8>>), WorkflowError>")]
 pub struct FindManifest {
     /// The workflow.
     pub id: String,
@@ -88,7 +88,7 @@ pub struct DiffCandidate {
 
 /// The manifest that counts in a workflow.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Counting {
+pub struct CountingManifest {
     /// Its version and hash.
     pub note: ManifestNote,
     /// Its text.
@@ -104,12 +104,12 @@ pub struct Counting {
 /// Gives a workflow an order other than `Create`. Sent by HTTP; answered when it is on record, a cancel when nothing of
 /// the workflow runs any longer.
 #[derive(Debug, Clone, Message)]
-#[rtype(result = "Result<Answer, WorkflowError>")]
+#[rtype(result = "Result<OrderOutcome, WorkflowError>")]
 pub struct GiveOrder {
     /// The workflow.
     pub id: String,
     /// The thing wanted.
-    pub order: Order,
+    pub order: OperatorOrder,
     /// The operator who wants it.
     pub by: Option<String>,
 }

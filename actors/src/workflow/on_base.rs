@@ -9,11 +9,11 @@ use serde::Serialize;
 use super::StopHandle;
 use super::check_run::{CheckOrder, run_check};
 use super::driver::{end_of, end_text};
-use super::facts::{CommandEnd, CommandRun, Head, Names};
-use super::git::lock::{Holder, RepositoryLock};
+use super::facts::{CommandEnd, CommandRun, Head, TestNames};
+use super::git::lock::{RepositoryHolder, RepositoryLock};
 use super::git::{RepositoryGit, WorkflowGit as _, Worktree};
 use super::judge::{judge, wrong_on_base};
-use super::manifest::{Check, Command, Manifest, When};
+use super::manifest::{Check, CheckTime, Manifest, ServiceCommand};
 use super::state::CheckVerdict;
 use crate::attachment::sha256;
 use crate::secret::Redaction;
@@ -58,14 +58,14 @@ pub struct BaseCheck {
 
 /// The purpose of a check.
 #[derive(Debug, Clone, Copy)]
-enum Of<'a> {
+enum CheckPurpose<'a> {
     Health,
     Candidates,
     Feature(&'a str),
 }
 
 /// A worktree of the base with what it takes to make it again.
-struct Ground<'a> {
+struct BaseWorktree<'a> {
     order: &'a OnBase<'a>,
     git: RepositoryGit,
     head: Head,
@@ -91,16 +91,22 @@ impl OnBase<'_> {
 
     fn all(
         &self,
-        ground: &mut Ground<'_>,
+        ground: &mut BaseWorktree<'_>,
         stop: &StopHandle,
         tell: &mut dyn FnMut(BaseCheck),
     ) -> Result<(), String> {
         let manifest = self.manifest;
-        let health = manifest.health.iter().map(|check| (Of::Health, check));
-        let global = manifest.checks.iter().map(|check| (Of::Candidates, check));
+        let health = manifest
+            .health
+            .iter()
+            .map(|check| (CheckPurpose::Health, check));
+        let global = manifest
+            .checks
+            .iter()
+            .map(|check| (CheckPurpose::Candidates, check));
         let features = manifest.features.iter().flat_map(|feature| {
             let checks = feature.checks.iter();
-            checks.map(|check| (Of::Feature(&feature.id), check))
+            checks.map(|check| (CheckPurpose::Feature(&feature.id), check))
         });
         for (of, check) in health.chain(global).chain(features) {
             if let Some(command) = &check.command {
@@ -113,7 +119,7 @@ impl OnBase<'_> {
         Ok(())
     }
 
-    fn ground(&self) -> Result<Ground<'_>, String> {
+    fn ground(&self) -> Result<BaseWorktree<'_>, String> {
         let failed = |error: &dyn std::fmt::Display| error.to_string();
         let git = RepositoryGit::open(Arc::clone(&self.launcher), self.repository);
         let git = git.map_err(|error| failed(&error))?;
@@ -130,13 +136,13 @@ impl OnBase<'_> {
         let own = sha256(git.common().as_os_str().as_encoded_bytes());
         let own = self.worktrees.join(format!("check-{}", &own[..16]));
         fs::create_dir_all(&own).map_err(|error| failed(&error))?;
-        let holder = Holder {
+        let holder = RepositoryHolder {
             pid: std::process::id(),
             state: own.clone(),
             workflow: "check".to_owned(),
         };
         let lock = RepositoryLock::take(&own, &holder).map_err(|error| failed(&error))?;
-        Ok(Ground {
+        Ok(BaseWorktree {
             order: self,
             git,
             head,
@@ -148,7 +154,7 @@ impl OnBase<'_> {
 
     fn command(
         &self,
-        command: &Command,
+        command: &ServiceCommand,
         check: Option<&Check>,
         root: &Path,
         stop: &StopHandle,
@@ -180,7 +186,7 @@ struct Ran {
     tail: String,
 }
 
-impl Ground<'_> {
+impl BaseWorktree<'_> {
     /// The root of the worktree, which is made if there is none.
     fn root(&mut self, stop: &StopHandle) -> Result<PathBuf, String> {
         if let Some(tree) = &self.tree {
@@ -208,9 +214,9 @@ impl Ground<'_> {
 
     fn check(
         &mut self,
-        of: Of<'_>,
+        of: CheckPurpose<'_>,
         check: &Check,
-        command: &Command,
+        command: &ServiceCommand,
         stop: &StopHandle,
     ) -> Result<BaseCheck, String> {
         let root = self.root(stop)?;
@@ -231,21 +237,25 @@ impl Ground<'_> {
             ms: ran.ms,
             tree_changed: !is_same,
         };
-        let judged = judge(check, &run, &Names::new());
+        let judged = judge(check, &run, &TestNames::new());
         let problem = match of {
-            Of::Health if !judged.verdict.is_good() => {
+            CheckPurpose::Health if !judged.verdict.is_good() => {
                 Some("fails on the base, so that no work would begin".to_owned())
             }
-            Of::Health => None,
+            CheckPurpose::Health => None,
             // It is not run before the end.
-            Of::Candidates | Of::Feature(_) if check.when == When::Final => None,
-            Of::Candidates => wrong_on_base(check, true, judged.verdict, &judged.why),
-            Of::Feature(_) => wrong_on_base(check, false, judged.verdict, &judged.why),
+            CheckPurpose::Candidates | CheckPurpose::Feature(_)
+                if check.when == CheckTime::Final =>
+            {
+                None
+            }
+            CheckPurpose::Candidates => wrong_on_base(check, true, judged.verdict, &judged.why),
+            CheckPurpose::Feature(_) => wrong_on_base(check, false, judged.verdict, &judged.why),
         };
         Ok(BaseCheck {
             feature: match of {
-                Of::Feature(feature) => Some(feature.to_owned()),
-                Of::Health | Of::Candidates => None,
+                CheckPurpose::Feature(feature) => Some(feature.to_owned()),
+                CheckPurpose::Health | CheckPurpose::Candidates => None,
             },
             check: check.id.clone(),
             verdict: judged.verdict,

@@ -6,8 +6,8 @@
 
 use std::fmt::Write as _;
 
-use super::facts::{HEALTH_FEATURE, Names};
-use super::guard::Guard;
+use super::facts::{HEALTH_FEATURE, TestNames};
+use super::guard::PathGuard;
 use super::ledger::{BLOCKED, Failure, OpenIteration, WorkflowLedger};
 use super::manifest::{Check, Manifest, Program};
 use super::verdict::acceptance;
@@ -24,7 +24,7 @@ leave. Nothing that you say is taken for a result.
 pub fn first(manifest: &Manifest, ledger: &WorkflowLedger, iteration: &OpenIteration) -> String {
     let mut text = String::from(RULES);
     let protected = manifest.protect.paths.join(", ");
-    let guard = Guard::for_manifest(manifest);
+    let guard = PathGuard::for_manifest(manifest);
     if !protected.is_empty() {
         add(
             &mut text,
@@ -199,7 +199,7 @@ fn add_failures(text: &mut String, manifest: &Manifest, failures: &[Failure]) {
 }
 
 /// The ids of the hidden checks.
-fn hidden(manifest: &Manifest) -> Names {
+fn hidden(manifest: &Manifest) -> TestNames {
     let of_features = manifest.features.iter().flat_map(|feature| &feature.checks);
     let all = manifest
         .checks

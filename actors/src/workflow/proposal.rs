@@ -11,7 +11,7 @@ use super::manifest::{Check, Feature, Manifest};
 /// One thing that would change.
 #[derive(Debug, Clone, PartialEq, Eq, Display, Serialize, Deserialize)]
 #[display("{line}")]
-pub struct Change {
+pub struct ProposedChange {
     /// The subject.
     pub about: Changed,
     /// It, on one line.
@@ -46,7 +46,7 @@ pub enum Changed {
     },
 }
 
-impl Change {
+impl ProposedChange {
     /// The feature that has to be accepted again, if the change is of one.
     #[must_use]
     pub fn fails_again(&self) -> Option<&str> {
@@ -73,7 +73,7 @@ impl Change {
 
 /// The changes from one manifest to the other: the features first, then the rest of the file.
 #[must_use]
-pub fn manifest_diff(old: &Manifest, new: &Manifest) -> Vec<Change> {
+pub fn manifest_diff(old: &Manifest, new: &Manifest) -> Vec<ProposedChange> {
     let mut changes = features(&old.features, &new.features);
     let order = |features: &[Feature], others: &[Feature]| -> Vec<String> {
         let in_both = features
@@ -107,8 +107,8 @@ pub fn manifest_diff(old: &Manifest, new: &Manifest) -> Vec<Change> {
     changes
 }
 
-fn section(name: &str, said: &str) -> Change {
-    Change {
+fn section(name: &str, said: &str) -> ProposedChange {
+    ProposedChange {
         line: format!("{name}: {said}"),
         about: Changed::SectionChanged {
             section: name.to_owned(),
@@ -120,12 +120,12 @@ fn named<'a>(features: &'a [Feature], id: &str) -> Option<&'a Feature> {
     features.iter().find(|feature| feature.id == id)
 }
 
-fn features(old: &[Feature], new: &[Feature]) -> Vec<Change> {
+fn features(old: &[Feature], new: &[Feature]) -> Vec<ProposedChange> {
     let mut changes = Vec::new();
     for feature in new {
         let name = feature.id.clone();
         match named(old, &feature.id) {
-            None => changes.push(Change {
+            None => changes.push(ProposedChange {
                 line: format!(
                     "feature {name} is new: {}",
                     value_text(&json!(feature.description))
@@ -138,7 +138,7 @@ fn features(old: &[Feature], new: &[Feature]) -> Vec<Change> {
     let gone = old
         .iter()
         .filter(|feature| named(new, &feature.id).is_none());
-    changes.extend(gone.map(|feature| Change {
+    changes.extend(gone.map(|feature| ProposedChange {
         line: format!("feature {} is removed", feature.id),
         about: Changed::FeatureRemoved {
             feature: feature.id.clone(),
@@ -147,7 +147,7 @@ fn features(old: &[Feature], new: &[Feature]) -> Vec<Change> {
     changes
 }
 
-fn feature_change(old: &Feature, new: &Feature) -> Option<Change> {
+fn feature_change(old: &Feature, new: &Feature) -> Option<ProposedChange> {
     if old == new {
         return None;
     }
@@ -167,7 +167,7 @@ fn feature_change(old: &Feature, new: &Feature) -> Option<Change> {
         said.push("its checks have another order".to_owned());
     }
     let feature = new.id.clone();
-    Some(Change {
+    Some(ProposedChange {
         line: format!("feature {feature}: {}", said.join("; ")),
         about: Changed::FeatureChanged {
             feature,

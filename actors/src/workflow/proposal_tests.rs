@@ -1,7 +1,7 @@
 //! The changes that changed files make.
 
 use super::*;
-use crate::workflow::file::{FeatureList, Format, read};
+use crate::workflow::file::{FeatureList, FileFormat, read};
 
 const OLD: &str = r#"
 [workflow]
@@ -23,10 +23,10 @@ steps = ["s"]
 "#;
 
 fn manifest(text: &str) -> Manifest {
-    read(text.as_bytes(), Format::Toml, FeatureList::Needed).unwrap()
+    read(text.as_bytes(), FileFormat::Toml, FeatureList::Needed).unwrap()
 }
 
-fn changes(edit: &[(&str, &str)]) -> Vec<Change> {
+fn changes(edit: &[(&str, &str)]) -> Vec<ProposedChange> {
     let new = edit.iter().fold(OLD.to_owned(), |text, (from, to)| {
         assert!(text.contains(from), "{from}");
         text.replace(from, to)

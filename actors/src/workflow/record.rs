@@ -5,11 +5,12 @@
 use serde::{Deserialize, Serialize};
 
 use super::facts::{
-    Candidate, Checkpoint, CommandEnd, FeatureChange, Grants, Head, Names, ProgressEntry,
-    Rejection, RunOrder, Sandbox, Spent,
+    Candidate, Checkpoint, CommandEnd, FeatureChange, Grants, Head, ProgressEntry, Rejection,
+    RunOrder, SandboxStrength, Spent, TestNames,
 };
 use super::state::{
-    CheckVerdict, IterationStatus, PauseReason, PauseWhen, Phase, RunErrorKind, Step, StepOutcome,
+    CheckVerdict, IterationStatus, IterationStep, PauseReason, PauseWhen, RunErrorKind, RunPhase,
+    StepOutcome,
 };
 use crate::ids::RunId;
 use crate::journal::Durability;
@@ -46,14 +47,14 @@ pub enum WorkflowRecord {
     /// A run began.
     PhaseStarted {
         /// Its phase.
-        phase: Phase,
+        phase: RunPhase,
         /// The limits of it.
         order: RunOrder,
     },
     /// A run ended. That of the initializer has the first progress entry and checkpoint.
     PhaseEnded {
         /// Its phase.
-        phase: Phase,
+        phase: RunPhase,
         /// The kind of mistake that ended it, if one did.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         error: Option<RunErrorKind>,
@@ -84,7 +85,7 @@ pub enum WorkflowRecord {
         /// The attempt.
         attempt: u32,
         /// The step.
-        step: Step,
+        step: IterationStep,
         /// The tree, of a check.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         tree: Option<String>,
@@ -255,7 +256,7 @@ pub struct ManifestApplied {
     pub approved: bool,
     /// The strength of the sandbox for commands when it was applied.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub sandbox: Option<Sandbox>,
+    pub sandbox: Option<SandboxStrength>,
     /// The file, below the folder of the repository. `None` if the text came in another way.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
@@ -285,7 +286,7 @@ pub struct StepEnded {
     /// The attempt.
     pub attempt: u32,
     /// The step.
-    pub step: Step,
+    pub step: IterationStep,
     /// The outcome.
     pub outcome: StepOutcome,
     /// The model's last text, the last commits that `prepare` saw, or what went wrong.
@@ -347,11 +348,11 @@ pub struct CheckEnded {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fingerprint: Option<String>,
     /// The names of passing tests, of a check with `keep`.
-    #[serde(default, skip_serializing_if = "Names::is_empty")]
-    pub kept: Names,
+    #[serde(default, skip_serializing_if = "TestNames::is_empty")]
+    pub kept: TestNames,
     /// Those of the accepted head that are not among them.
-    #[serde(default, skip_serializing_if = "Names::is_empty")]
-    pub lost: Names,
+    #[serde(default, skip_serializing_if = "TestNames::is_empty")]
+    pub lost: TestNames,
 }
 
 /// The judgement on a candidate.
@@ -465,10 +466,13 @@ impl WorkflowRecord {
     pub fn durability(&self) -> Durability {
         match self {
             Self::StepStarted { step, .. } => match step {
-                Step::Converse | Step::Accept | Step::Restore => Durability::Synced,
-                Step::Prepare | Step::Health | Step::Snapshot | Step::Check(_) => {
-                    Durability::Written
+                IterationStep::Converse | IterationStep::Accept | IterationStep::Restore => {
+                    Durability::Synced
                 }
+                IterationStep::Prepare
+                | IterationStep::Health
+                | IterationStep::Snapshot
+                | IterationStep::Check(_) => Durability::Written,
             },
             Self::Created { .. }
             | Self::ManifestApplied(_)

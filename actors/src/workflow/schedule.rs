@@ -22,7 +22,7 @@ pub struct Schedule {
     pub at: Vec<DayTime>,
     /// The time of day in which it may work. `None` if it may work at any time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub window: Option<Window>,
+    pub window: Option<DayWindow>,
 }
 
 impl Schedule {
@@ -123,12 +123,12 @@ impl From<DayTime> for String {
 /// A part of every day, as in `22:00-06:00`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub struct Window {
+pub struct DayWindow {
     from: DayTime,
     to: DayTime,
 }
 
-impl Window {
+impl DayWindow {
     /// True if that time is in the window. Its first minute is, its last one is not.
     #[must_use]
     pub fn holds(self, now: u64) -> bool {
@@ -154,7 +154,7 @@ impl Window {
     }
 }
 
-impl TryFrom<String> for Window {
+impl TryFrom<String> for DayWindow {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, Self::Error> {
@@ -173,14 +173,14 @@ impl TryFrom<String> for Window {
     }
 }
 
-impl fmt::Display for Window {
+impl fmt::Display for DayWindow {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}-{}", self.from, self.to)
     }
 }
 
-impl From<Window> for String {
-    fn from(window: Window) -> Self {
+impl From<DayWindow> for String {
+    fn from(window: DayWindow) -> Self {
         window.to_string()
     }
 }
@@ -197,8 +197,8 @@ mod tests {
         DayTime::try_from(text.to_owned()).unwrap()
     }
 
-    fn window(text: &str) -> Window {
-        Window::try_from(text.to_owned()).unwrap()
+    fn window(text: &str) -> DayWindow {
+        DayWindow::try_from(text.to_owned()).unwrap()
     }
 
     /// Spec: [FLOW-222]
@@ -254,7 +254,7 @@ mod tests {
         let day = window("09:00-17:00");
         assert!(day.holds(MIDNIGHT + 9 * HOUR) && !day.holds(MIDNIGHT + 17 * HOUR));
         for bad in ["9-17", "09:00", "09:00-09:00", "09:00-25:00", ""] {
-            assert!(Window::try_from(bad.to_owned()).is_err(), "{bad}");
+            assert!(DayWindow::try_from(bad.to_owned()).is_err(), "{bad}");
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::file::keys::{FILE, Key, Kind, Section, Without};
+use super::file::keys::{FILE, KeyKind, KeySpec, TableSpec, Without};
 use super::file::names::MAX_NAME;
 
 /// A text with something in it.
@@ -26,7 +26,7 @@ pub fn schema() -> Value {
     schema
 }
 
-fn section(section: &Section) -> Value {
+fn section(section: &TableSpec) -> Value {
     let keys: Map<String, Value> = section
         .keys()
         .map(|key| (key.name.to_owned(), described(key)))
@@ -53,26 +53,26 @@ fn section(section: &Section) -> Value {
 }
 
 /// True if a file must have the key, or a key inside it.
-fn is_needed(key: &Key) -> bool {
+fn is_needed(key: &KeySpec) -> bool {
     let inside = match &key.kind {
-        Kind::One(section) => section.keys().any(is_needed),
-        Kind::Text
-        | Kind::Id
-        | Kind::Flag
-        | Kind::Yes
-        | Kind::Whole { .. }
-        | Kind::Money
-        | Kind::Time { .. }
-        | Kind::OneOf { .. }
-        | Kind::Texts { .. }
-        | Kind::TextMap
-        | Kind::Many(_)
-        | Kind::Refused(_) => false,
+        KeyKind::One(section) => section.keys().any(is_needed),
+        KeyKind::Text
+        | KeyKind::Id
+        | KeyKind::Flag
+        | KeyKind::Yes
+        | KeyKind::Whole { .. }
+        | KeyKind::Money
+        | KeyKind::Time { .. }
+        | KeyKind::OneOf { .. }
+        | KeyKind::Texts { .. }
+        | KeyKind::TextMap
+        | KeyKind::Many(_)
+        | KeyKind::Refused(_) => false,
     };
     inside || matches!(key.without, Without::Needed)
 }
 
-fn described(key: &Key) -> Value {
+fn described(key: &KeySpec) -> Value {
     let mut schema = kind(&key.kind);
     let Some(parts) = schema.as_object_mut() else {
         return schema; // What is refused.
@@ -89,34 +89,34 @@ fn described(key: &Key) -> Value {
     schema
 }
 
-fn kind(kind: &Kind) -> Value {
+fn kind(kind: &KeyKind) -> Value {
     match kind {
-        Kind::Text => text(),
-        Kind::Id => json!({"type": "string", "pattern": NAME, "maxLength": MAX_NAME}),
-        Kind::Flag => json!({"type": "boolean"}),
-        Kind::Yes => json!({"const": true}),
-        Kind::Whole { min, max, or } => {
+        KeyKind::Text => text(),
+        KeyKind::Id => json!({"type": "string", "pattern": NAME, "maxLength": MAX_NAME}),
+        KeyKind::Flag => json!({"type": "boolean"}),
+        KeyKind::Yes => json!({"const": true}),
+        KeyKind::Whole { min, max, or } => {
             let number = json!({"type": "integer", "minimum": min, "maximum": max});
             with_word(number, *or)
         }
-        Kind::Money => json!({"type": "number", "exclusiveMinimum": 0}),
-        Kind::Time { max: _, or } => {
+        KeyKind::Money => json!({"type": "number", "exclusiveMinimum": 0}),
+        KeyKind::Time { max: _, or } => {
             let time = json!({"type": "string", "pattern": TIME, "minLength": 2});
             with_word(time, *or)
         }
-        Kind::OneOf { words, hint: _ } => json!({"enum": words}),
+        KeyKind::OneOf { words, hint: _ } => json!({"enum": words}),
         // After the program itself an argument may be empty.
-        Kind::Texts { min: 0 } => json!({"type": "array", "items": text()}),
-        Kind::Texts { min } => json!({
+        KeyKind::Texts { min: 0 } => json!({"type": "array", "items": text()}),
+        KeyKind::Texts { min } => json!({
             "type": "array",
             "minItems": min,
             "prefixItems": [text()],
             "items": {"type": "string"},
         }),
-        Kind::TextMap => json!({"type": "object", "additionalProperties": {"type": "string"}}),
-        Kind::One(one) => section(one),
-        Kind::Many(each) => json!({"type": "array", "items": section(each)}),
-        Kind::Refused(_) => Value::Bool(false),
+        KeyKind::TextMap => json!({"type": "object", "additionalProperties": {"type": "string"}}),
+        KeyKind::One(one) => section(one),
+        KeyKind::Many(each) => json!({"type": "array", "items": section(each)}),
+        KeyKind::Refused(_) => Value::Bool(false),
     }
 }
 

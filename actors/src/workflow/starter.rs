@@ -7,7 +7,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::file::Format;
+use super::file::FileFormat;
 use super::file::keys::STARTER;
 
 /// Maximum size of a file's beginning that is read, in bytes.
@@ -16,13 +16,13 @@ const MAX_LOOKED_AT: u64 = 256 * 1024;
 /// The facts about a repository that a starter list asks for: how it is built, how its tests run, and which
 /// names of passing tests their output has.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Found {
+pub struct RepositoryFacts {
     build: Option<Value>,
     tests: Option<Value>,
     keep: Option<&'static str>,
 }
 
-impl Found {
+impl RepositoryFacts {
     /// Looks at the files in the root of a repository; nothing of it is run. Blocks.
     #[must_use]
     pub fn look(folder: &Path) -> Self {
@@ -146,11 +146,11 @@ impl Found {
 /// The file with a starter list in place of the word that asks for it, as JSON. `None` if the file asks for none or
 /// cannot be read. A person approves this text, with every command in it.
 #[must_use]
-pub fn starter(bytes: &[u8], format: Format, found: &Found) -> Option<Vec<u8>> {
+pub fn starter(bytes: &[u8], format: FileFormat, found: &RepositoryFacts) -> Option<Vec<u8>> {
     let text = std::str::from_utf8(bytes).ok()?;
     let mut file: Value = match format {
-        Format::Toml => serde_json::to_value(toml::from_str::<toml::Value>(text).ok()?).ok()?,
-        Format::Json => serde_json::from_str(text).ok()?,
+        FileFormat::Toml => serde_json::to_value(toml::from_str::<toml::Value>(text).ok()?).ok()?,
+        FileFormat::Json => serde_json::from_str(text).ok()?,
     };
     let workflow = file.get_mut("workflow")?.as_object_mut()?;
     if workflow.get("plan")? != STARTER {
@@ -168,11 +168,11 @@ pub fn starter(bytes: &[u8], format: Format, found: &Found) -> Option<Vec<u8>> {
 
 /// The file unchanged, or with the starter list of that repository if it asks for one. Blocks.
 #[must_use]
-pub fn filled(bytes: Vec<u8>, format: Format, folder: &Path) -> (Vec<u8>, Format) {
+pub fn filled(bytes: Vec<u8>, format: FileFormat, folder: &Path) -> (Vec<u8>, FileFormat) {
     // The folder is read only if the file asks for it.
-    let asks = starter(&bytes, format, &Found::default()).is_some();
-    match asks.then(|| starter(&bytes, format, &Found::look(folder))) {
-        Some(Some(list)) => (list, Format::Json),
+    let asks = starter(&bytes, format, &RepositoryFacts::default()).is_some();
+    match asks.then(|| starter(&bytes, format, &RepositoryFacts::look(folder))) {
+        Some(Some(list)) => (list, FileFormat::Json),
         Some(None) | None => (bytes, format),
     }
 }

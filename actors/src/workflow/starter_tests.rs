@@ -5,14 +5,14 @@ use std::fs;
 use super::*;
 use crate::workflow::file::{FeatureList, hash, read};
 
-fn found(files: &[(&str, &str)]) -> Found {
+fn found(files: &[(&str, &str)]) -> RepositoryFacts {
     let folder = tempfile::tempdir().unwrap();
     for (path, content) in files {
         let path = folder.path().join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, content).unwrap();
     }
-    Found::look(folder.path())
+    RepositoryFacts::look(folder.path())
 }
 
 const FILE: &str = "[workflow]\nobjective = \"Parse faster\"\nplan = \"starter\"\n";
@@ -37,8 +37,8 @@ fn case_4_a_list_is_made_of_what_is_found_and_is_a_file_that_can_be_used() {
         (&[("setup.py", "")], [1, 0, 0, 0]),
     ];
     for (files, checks) in cases {
-        let text = starter(FILE.as_bytes(), Format::Toml, &found(files)).unwrap();
-        let manifest = read(&text, Format::Json, FeatureList::Needed).unwrap();
+        let text = starter(FILE.as_bytes(), FileFormat::Toml, &found(files)).unwrap();
+        let manifest = read(&text, FileFormat::Json, FeatureList::Needed).unwrap();
         let ids: Vec<&str> = manifest
             .features
             .iter()
@@ -63,7 +63,7 @@ fn case_4_a_list_is_made_of_what_is_found_and_is_a_file_that_can_be_used() {
 /// Spec: [FLOW-126]
 #[test]
 fn what_is_approved_names_the_commands_of_the_list() {
-    let text = |files| starter(FILE.as_bytes(), Format::Toml, &found(files)).unwrap();
+    let text = |files| starter(FILE.as_bytes(), FileFormat::Toml, &found(files)).unwrap();
     let (cargo, go) = (text(&[("Cargo.toml", "")]), text(&[("go.mod", "")]));
     assert_ne!(hash(&cargo), hash(&go));
     assert_eq!(cargo, text(&[("Cargo.toml", "[package]")]));
@@ -73,15 +73,18 @@ fn what_is_approved_names_the_commands_of_the_list() {
 /// Spec: [FLOW-126]
 #[test]
 fn a_file_that_asks_for_no_list_gets_none() {
-    let none = |text: &str, format| starter(text.as_bytes(), format, &Found::default());
-    assert_eq!(none("[workflow]\nobjective = \"x\"\n", Format::Toml), None);
-    assert_eq!(none("no file", Format::Toml), None);
+    let none = |text: &str, format| starter(text.as_bytes(), format, &RepositoryFacts::default());
+    assert_eq!(
+        none("[workflow]\nobjective = \"x\"\n", FileFormat::Toml),
+        None
+    );
+    assert_eq!(none("no file", FileFormat::Toml), None);
     let file = FILE.replace("starter", "file");
-    assert_eq!(none(&file, Format::Toml), None);
+    assert_eq!(none(&file, FileFormat::Toml), None);
     let both = format!("{FILE}\n[[feature]]\nid = \"a\"\ndescription = \"b\"\nsteps = [\"c\"]\n");
-    assert_eq!(none(&both, Format::Toml), None);
-    let problems = read(both.as_bytes(), Format::Toml, FeatureList::Needed).unwrap_err();
+    assert_eq!(none(&both, FileFormat::Toml), None);
+    let problems = read(both.as_bytes(), FileFormat::Toml, FeatureList::Needed).unwrap_err();
     assert_eq!(problems[0].place, "workflow.plan", "{problems:?}");
     let json = r#"{"workflow": {"objective": "x", "plan": "starter"}}"#;
-    assert!(none(json, Format::Json).is_some());
+    assert!(none(json, FileFormat::Json).is_some());
 }

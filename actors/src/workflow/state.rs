@@ -197,7 +197,7 @@ impl CheckVerdict {
 /// The phase of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Phase {
+pub enum RunPhase {
     /// The checks run on the base.
     Initializer,
     /// Features are worked on.
@@ -207,7 +207,7 @@ pub enum Phase {
 /// The step of an iteration.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub enum Step {
+pub enum IterationStep {
     /// The workspace is compared with the record and made ready.
     Prepare,
     /// The base is looked at.
@@ -224,7 +224,7 @@ pub enum Step {
     Restore,
 }
 
-impl fmt::Display for Step {
+impl fmt::Display for IterationStep {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Prepare => f.write_str("prepare"),
@@ -238,13 +238,13 @@ impl fmt::Display for Step {
     }
 }
 
-impl From<Step> for String {
-    fn from(step: Step) -> Self {
+impl From<IterationStep> for String {
+    fn from(step: IterationStep) -> Self {
         step.to_string()
     }
 }
 
-impl TryFrom<String> for Step {
+impl TryFrom<String> for IterationStep {
     type Error = String;
 
     fn try_from(word: String) -> Result<Self, Self::Error> {

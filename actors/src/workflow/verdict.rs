@@ -6,13 +6,13 @@ use std::collections::BTreeSet;
 use super::facts::{Candidate, GATE_CHECK, HEALTH_FEATURE, Head, Rejection};
 use super::fingerprint;
 use super::ledger::Attempt;
-use super::manifest::{Check, Manifest, Regression, When};
+use super::manifest::{Check, CheckTime, Manifest, Regression};
 use super::record::{CheckEnded, Evidence, VerdictNote};
 use super::state::{CheckVerdict, RejectReason, StepOutcome};
 
 /// A check's judgement of a candidate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Role {
+pub enum CheckRole {
     /// A check that the candidate is whole.
     Global,
     /// A check that its feature is done.
@@ -23,11 +23,11 @@ pub enum Role {
 
 /// A check that a candidate has to pass.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Planned<'a> {
+pub struct PlannedCheck<'a> {
     /// The check.
     pub check: &'a Check,
     /// Its text.
-    pub role: Role,
+    pub role: CheckRole,
 }
 
 /// The checks of a candidate in the order in which they run. `passes` tells which features pass.
@@ -36,20 +36,20 @@ pub fn plan<'a>(
     manifest: &'a Manifest,
     feature: &str,
     passes: impl Fn(&str) -> bool,
-) -> Vec<Planned<'a>> {
-    let with = |role| move |check: &'a Check| Planned { check, role };
-    let runs = |check: &&Check| check.command.is_some() && check.when == When::Always;
-    let mut plan: Vec<Planned<'a>> = manifest
+) -> Vec<PlannedCheck<'a>> {
+    let with = |role| move |check: &'a Check| PlannedCheck { check, role };
+    let runs = |check: &&Check| check.command.is_some() && check.when == CheckTime::Always;
+    let mut plan: Vec<PlannedCheck<'a>> = manifest
         .checks
         .iter()
         .filter(runs)
-        .map(with(Role::Global))
+        .map(with(CheckRole::Global))
         .collect();
     plan.extend(
         acceptance(manifest, feature)
             .iter()
             .filter(runs)
-            .map(with(Role::Acceptance)),
+            .map(with(CheckRole::Acceptance)),
     );
     match manifest.policy.regression {
         Regression::All => {}
@@ -63,7 +63,7 @@ pub fn plan<'a>(
             .iter()
             .filter(runs)
             .filter(|check| check.hook().is_none());
-        plan.extend(again.map(with(Role::Regression)));
+        plan.extend(again.map(with(CheckRole::Regression)));
     }
     plan
 }
@@ -82,7 +82,7 @@ pub fn acceptance<'a>(manifest: &'a Manifest, feature: &str) -> &'a [Check] {
 #[must_use]
 pub fn needs_person(manifest: &Manifest, feature: &str) -> bool {
     let checks = acceptance(manifest, feature);
-    let decides = |check: &Check| check.command.is_some() && check.when == When::Always;
+    let decides = |check: &Check| check.command.is_some() && check.when == CheckTime::Always;
     let is_manual = |check: &Check| check.command.is_none();
     manifest.gates.accept || !checks.iter().any(decides) || checks.iter().any(is_manual)
 }
@@ -99,7 +99,7 @@ pub struct Case<'a> {
     /// The tree that it left.
     pub candidate: &'a Candidate,
     /// The checks.
-    pub plan: &'a [Planned<'a>],
+    pub plan: &'a [PlannedCheck<'a>],
     /// The checks that failed before the work began.
     pub red: &'a BTreeSet<String>,
     /// True if this tree was rejected before.
@@ -110,7 +110,7 @@ pub struct Case<'a> {
 
 /// The next step for a candidate.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Next<'a> {
+pub enum NextStep<'a> {
     /// This check runs on the candidate.
     Run(&'a Check),
     /// This check failed on the candidate and runs on its base.
@@ -126,7 +126,7 @@ pub enum Next<'a> {
 impl<'a> Case<'a> {
     /// The next step.
     #[must_use]
-    pub fn next(&self) -> Next<'a> {
+    pub fn next(&self) -> NextStep<'a> {
         if let Some(rejection) = self.before_checks() {
             return self.rejected(vec![rejection]);
         }
@@ -135,7 +135,7 @@ impl<'a> Case<'a> {
         for planned in self.plan {
             let check = planned.check;
             let Some(ended) = self.result(check, &self.candidate.head) else {
-                return Next::Run(check);
+                return NextStep::Run(check);
             };
             if !ended.lost.is_empty() {
                 reasons.push(lost(ended));
@@ -143,9 +143,9 @@ impl<'a> Case<'a> {
             if ended.verdict.is_good() {
                 continue;
             }
-            if planned.role != Role::Acceptance {
+            if planned.role != CheckRole::Acceptance {
                 match self.result(check, self.base) {
-                    None => return Next::RunOnBase(check),
+                    None => return NextStep::RunOnBase(check),
                     Some(on_base) if !on_base.verdict.is_good() => {
                         broken.push(check.id.clone());
                         continue;
@@ -154,18 +154,18 @@ impl<'a> Case<'a> {
                 }
             }
             reasons.push(failed(planned.role, ended));
-            if planned.role != Role::Regression {
+            if planned.role != CheckRole::Regression {
                 break;
             }
         }
         if !broken.is_empty() {
-            return Next::BaselineBroken(broken);
+            return NextStep::BaselineBroken(broken);
         }
         if !reasons.is_empty() {
             return self.rejected(reasons);
         }
         match &self.attempt.gate {
-            None if self.needs_person => Next::AskPerson,
+            None if self.needs_person => NextStep::AskPerson,
             Some(answer) if !answer.approved => {
                 let comment = answer.comment.as_deref().unwrap_or("no reason was given");
                 self.rejected(vec![Rejection {
@@ -174,7 +174,7 @@ impl<'a> Case<'a> {
                     detail: format!("a person did not accept it: {comment}"),
                 }])
             }
-            None | Some(_) => Next::Judged(self.note(Vec::new())),
+            None | Some(_) => NextStep::Judged(self.note(Vec::new())),
         }
     }
 
@@ -212,7 +212,7 @@ impl<'a> Case<'a> {
         let accepting = self
             .plan
             .iter()
-            .filter(|planned| planned.role == Role::Acceptance);
+            .filter(|planned| planned.role == CheckRole::Acceptance);
         let mut green =
             accepting.filter(|planned| planned.check.red && !self.red.contains(&planned.check.id));
         green.next().map(|planned| Rejection {
@@ -222,9 +222,9 @@ impl<'a> Case<'a> {
         })
     }
 
-    fn rejected(&self, mut reasons: Vec<Rejection>) -> Next<'a> {
+    fn rejected(&self, mut reasons: Vec<Rejection>) -> NextStep<'a> {
         reasons.sort_by_key(|rejection| rejection.reason);
-        Next::Judged(self.note(reasons))
+        NextStep::Judged(self.note(reasons))
     }
 
     fn note(&self, reasons: Vec<Rejection>) -> VerdictNote {
@@ -281,13 +281,17 @@ fn lost(ended: &CheckEnded) -> Rejection {
     }
 }
 
-fn failed(role: Role, ended: &CheckEnded) -> Rejection {
+fn failed(role: CheckRole, ended: &CheckEnded) -> Rejection {
     let reason = match (role, ended.verdict) {
-        (Role::Regression, _) => RejectReason::Regression,
-        (Role::Global | Role::Acceptance, CheckVerdict::TimedOut) => RejectReason::CheckTimedOut,
-        (Role::Global | Role::Acceptance, CheckVerdict::Vacuous) => RejectReason::CheckVacuous,
+        (CheckRole::Regression, _) => RejectReason::Regression,
+        (CheckRole::Global | CheckRole::Acceptance, CheckVerdict::TimedOut) => {
+            RejectReason::CheckTimedOut
+        }
+        (CheckRole::Global | CheckRole::Acceptance, CheckVerdict::Vacuous) => {
+            RejectReason::CheckVacuous
+        }
         (
-            Role::Global | Role::Acceptance,
+            CheckRole::Global | CheckRole::Acceptance,
             CheckVerdict::Failed
             | CheckVerdict::NotStarted
             | CheckVerdict::Passed

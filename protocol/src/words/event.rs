@@ -11,12 +11,13 @@ use super::time::took;
 use super::tool::call;
 use super::workflow::workflow_record;
 use crate::{
-    Access, Backend, CommandPlan, Event, FileChange, HeldRule, JobEnd, Outcome, State, Subject,
+    Access, ActivityState, Backend, CommandPlan, EndOutcome, Event, FileChange, HeldRule, JobEnd,
+    Subject,
 };
 
 /// An event in words.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Words<'e> {
+pub struct EventWords<'e> {
     /// The kind: the type of the event, with spaces.
     pub kind: String,
     /// The name of the client that did it, if that is known.
@@ -29,7 +30,7 @@ pub struct Words<'e> {
     pub is_error: bool,
 }
 
-impl<'e> Words<'e> {
+impl<'e> EventWords<'e> {
     /// The words for an event.
     #[must_use]
     pub fn for_event(event: &'e Event) -> Self {
@@ -370,16 +371,16 @@ pub fn command(plan: &CommandPlan) -> String {
 fn is_error(event: &Event) -> bool {
     match event {
         Event::ToolResult { is_error, .. } => *is_error,
-        Event::Status { state, .. } => *state == State::Error,
+        Event::Status { state, .. } => *state == ActivityState::Error,
         Event::RunEnded { outcome, .. } => {
-            matches!(outcome, Outcome::Error | Outcome::Interrupted)
+            matches!(outcome, EndOutcome::Error | EndOutcome::Interrupted)
         }
         Event::ReplyFailed { .. } | Event::CompactionFailed { .. } | Event::Gap { .. } => true,
         _ => false,
     }
 }
 
-fn doing(doing: State, message: &str) -> String {
+fn doing(doing: ActivityState, message: &str) -> String {
     remark(state(doing), message)
 }
 

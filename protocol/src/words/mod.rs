@@ -16,7 +16,7 @@ mod workflow;
 
 pub use counts::{counted, dollars, number, short_count};
 pub use event::{
-    Words, beyond_undo, changed, command, saved, subject, unreadable, unreadable_block,
+    EventWords, beyond_undo, changed, command, saved, subject, unreadable, unreadable_block,
 };
 pub use limit::{is_limit, reached_max_turns, with_way_on};
 pub use names::{

@@ -2,9 +2,9 @@
 
 use super::time::took_about;
 use crate::{
-    Attachment, ChangeAction, CompactionReason, ConversationState, DeltaKind, HeldRule, JobChange,
-    JobChanges, JobEnd, Outcome, Queue, RuleAction, Scope, State, Summary, ThinkingLevel,
-    UndoOutcome, UndoneFile, Verdict, Withdrawal,
+    ActivityState, Attachment, ChangeAction, CompactionReason, ConversationState,
+    ConversationSummary, DeltaKind, EndOutcome, HeldRule, JobChange, JobChanges, JobEnd, Queue,
+    RuleAction, Scope, ThinkingLevel, UndoOutcome, UndoneFile, Verdict, Withdrawal,
 };
 
 /// Maximum number of characters of a command that are shown where space is short.
@@ -12,20 +12,20 @@ const SHORT: usize = 60;
 
 /// The name of a conversation's state.
 #[must_use]
-pub fn state(state: State) -> &'static str {
+pub fn state(state: ActivityState) -> &'static str {
     match state {
-        State::Idle => "idle",
-        State::Thinking => "thinking",
-        State::RunningTool => "running tool",
-        State::Error => "error",
-        State::WaitingApproval => "waits for approval",
-        State::Unknown => "unknown",
+        ActivityState::Idle => "idle",
+        ActivityState::Thinking => "thinking",
+        ActivityState::RunningTool => "running tool",
+        ActivityState::Error => "error",
+        ActivityState::WaitingApproval => "waits for approval",
+        ActivityState::Unknown => "unknown",
     }
 }
 
 /// The state of a conversation in a list. An idle one whose last run failed has failed.
 #[must_use]
-pub fn conversation_state(summary: &Summary) -> &'static str {
+pub fn conversation_state(summary: &ConversationSummary) -> &'static str {
     match summary.state {
         ConversationState::Idle if summary.failure.is_some() => "failed",
         ConversationState::Idle => "idle",
@@ -39,13 +39,13 @@ pub fn conversation_state(summary: &Summary) -> &'static str {
 
 /// The name of the outcome of a run or a turn.
 #[must_use]
-pub fn outcome(outcome: Outcome) -> &'static str {
+pub fn outcome(outcome: EndOutcome) -> &'static str {
     match outcome {
-        Outcome::Completed => "completed",
-        Outcome::Cancelled => "cancelled",
-        Outcome::Error => "failed",
-        Outcome::Interrupted => "interrupted",
-        Outcome::Unknown => "ended",
+        EndOutcome::Completed => "completed",
+        EndOutcome::Cancelled => "cancelled",
+        EndOutcome::Error => "failed",
+        EndOutcome::Interrupted => "interrupted",
+        EndOutcome::Unknown => "ended",
     }
 }
 

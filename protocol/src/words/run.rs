@@ -2,12 +2,12 @@
 
 use super::counts::short_count;
 use super::time::took;
-use crate::Usage;
+use crate::TokenUsage;
 
 /// The duration of a run and the tokens that it used: `12 s · 3.1k in, 0.8k out`; empty if neither is known. Tokens
 /// that the API had in its cache count as sent.
 #[must_use]
-pub fn run_facts(duration_ms: Option<u64>, usage: &Usage) -> String {
+pub fn run_facts(duration_ms: Option<u64>, usage: &TokenUsage) -> String {
     let sent = usage
         .input_tokens
         .saturating_add(usage.cache_creation_input_tokens)
@@ -27,13 +27,13 @@ mod tests {
     /// Spec: [VIEW-266]
     #[test]
     fn a_run_ends_with_what_is_known_of_it() {
-        let usage = Usage {
+        let usage = TokenUsage {
             input_tokens: 1_100,
             output_tokens: 812,
             cache_creation_input_tokens: 0,
             cache_read_input_tokens: 2_000,
         };
-        let none = Usage::default();
+        let none = TokenUsage::default();
         assert_eq!(run_facts(Some(12_300), &usage), "12 s · 3.1k in, 812 out");
         assert_eq!(run_facts(None, &usage), "3.1k in, 812 out");
         assert_eq!(run_facts(Some(40), &none), "40 ms");

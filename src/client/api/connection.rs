@@ -11,9 +11,9 @@ use hyper::Request;
 use hyper::http::request::Builder;
 use serde::de::DeserializeOwned;
 
-use crate::client::api::opened::{Named, OpenError, Opened};
+use crate::client::api::opened::{ExchangeError, NamedService, OpenedAnswer};
 use crate::client::api::route::Route;
-use crate::client::api::stream::EventStream;
+use crate::client::api::stream::ClientEventStream;
 use crate::config::Secret;
 
 /// The name of this client in requests.
@@ -83,15 +83,15 @@ impl RequestError {
 
 /// A service and what it is to be shown, each time when it has proved itself.
 #[derive(Debug, Clone)]
-pub(crate) struct Connection {
-    named: Named,
+pub(crate) struct ServiceConnection {
+    named: NamedService,
     token: Option<Secret>,
     info: Option<Arc<ServiceInfo>>,
 }
 
-impl Connection {
+impl ServiceConnection {
     /// Nothing is sent yet.
-    pub(crate) fn new(named: Named, token: Option<Secret>) -> Self {
+    pub(crate) fn new(named: NamedService, token: Option<Secret>) -> Self {
         Self {
             named,
             token,
@@ -148,9 +148,9 @@ impl Connection {
     /// If the service does not answer with one.
     pub(super) async fn open(
         &self,
-        route: &Route<EventStream>,
+        route: &Route<ClientEventStream>,
         last_event_id: Option<&str>,
-    ) -> Result<Opened, RequestError> {
+    ) -> Result<OpenedAnswer, RequestError> {
         let mut request = self.request(route);
         request = request.header("accept", "text/event-stream");
         if let Some(id) = last_event_id {
@@ -180,14 +180,14 @@ impl Connection {
         &self,
         route: &Route<A>,
         mut request: Builder,
-    ) -> Result<Opened, RequestError> {
+    ) -> Result<OpenedAnswer, RequestError> {
         let body = route.body.as_ref().map_err(|error| malformed(error))?;
         if !body.is_empty() {
             request = request.header("content-type", "application/json");
         }
         let request = request.body(Full::new(body.clone()));
         let request = request.map_err(|error| malformed(&error))?;
-        let opened = Opened::open(&self.named, request, route.limit).await;
+        let opened = OpenedAnswer::open(&self.named, request, route.limit).await;
         let opened = opened.map_err(|error| self.unanswered(error))?;
         if opened.status().is_success() {
             return Ok(opened);
@@ -195,7 +195,7 @@ impl Connection {
         Err(self.refusal(opened).await)
     }
 
-    async fn refusal(&self, opened: Opened) -> RequestError {
+    async fn refusal(&self, opened: OpenedAnswer) -> RequestError {
         let status = opened.status();
         match opened.read_body(MAX_ANSWER_BYTES, BODY_TIMEOUT).await {
             Ok(body) => refused(status.as_u16(), &body),
@@ -203,12 +203,12 @@ impl Connection {
         }
     }
 
-    fn unanswered(&self, error: OpenError) -> RequestError {
+    fn unanswered(&self, error: ExchangeError) -> RequestError {
         let address = self.named.address;
         match error {
-            OpenError::Silent => RequestError::Silent { address },
-            OpenError::Failed(reason) => RequestError::Unreachable { address, reason },
-            OpenError::Unproven => RequestError::Unproven { address },
+            ExchangeError::Silent => RequestError::Silent { address },
+            ExchangeError::Failed(reason) => RequestError::Unreachable { address, reason },
+            ExchangeError::Unproven => RequestError::Unproven { address },
         }
     }
 }
@@ -254,7 +254,7 @@ mod tests {
         server.on("/busy", vec![answer(409, &problem)]);
         server.on("/torn", vec![answer(502, &json!("no problem"))]);
         let token = Secret::from("0123456789abcdef");
-        let connection = Connection::new(server.named(), Some(token));
+        let connection = ServiceConnection::new(server.named(), Some(token));
         let order = |path: &'static str| {
             let connection = connection.clone();
             async move {

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use derive_more::{Display, Error, From};
 use harness_protocol::{Discovery, PROTOCOL, ServiceInfo};
 
-use crate::client::api::connection::{Connection, RequestError};
-use crate::client::api::opened::Named;
+use crate::client::api::connection::{RequestError, ServiceConnection};
+use crate::client::api::opened::NamedService;
 use crate::client::api::own_file::{self, FileError};
 use crate::client::api::routes;
 use crate::config::{ClientConfig, Secret, as_token};
@@ -92,7 +92,7 @@ impl DiscoveryError {
 ///
 /// # Errors
 /// If there is none, or none that can be trusted or understood.
-pub(crate) async fn find(config: &ClientConfig) -> Result<Connection, DiscoveryError> {
+pub(crate) async fn find(config: &ClientConfig) -> Result<ServiceConnection, DiscoveryError> {
     let none = || DiscoveryError::None {
         home: config.home.clone(),
     };
@@ -108,12 +108,12 @@ pub(crate) async fn find(config: &ClientConfig) -> Result<Connection, DiscoveryE
     };
     let address = found.address.parse().map(reachable);
     let address = address.map_err(|_| malformed(config, "its address is none"))?;
-    let named = Named {
+    let named = NamedService {
         address,
         listens_on: found.address,
         key: ProofKey::from(Secret::from(key)),
     };
-    let connection = Connection::new(named, token(config));
+    let connection = ServiceConnection::new(named, token(config));
     match connection.ask(&routes::service()).await {
         Ok(info) if !info.protocol.overlaps(PROTOCOL) => Err(DiscoveryError::Incompatible {
             info: Box::new(info),

@@ -3,22 +3,22 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use harness_protocol::{Event, History, Snapshot, WorkflowSnapshot};
+use harness_protocol::{ConversationSnapshot, Event, HistoryPage, WorkflowSnapshot};
 use serde_json::Value;
 
-use crate::client::api::connection::Connection;
+use crate::client::api::connection::ServiceConnection;
 use crate::client::api::discovery::{self, DiscoveryError};
 use crate::client::api::error::ApiError;
 use crate::client::api::patience::{GivesUp, Patience};
-use crate::client::api::reading::{Read, read};
+use crate::client::api::reading::{ReadEvents, read};
 use crate::client::api::route::Route;
 use crate::client::api::routes;
-use crate::client::api::stream::{Arrival, EventStream, Piece};
+use crate::client::api::stream::{Arrival, ClientEventStream, StreamPiece};
 use crate::config::ClientConfig;
 
 /// Where to begin.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Start {
+pub(crate) enum FollowFrom {
     /// With what happens from now on.
     Now,
     /// With what comes behind this record or position.
@@ -30,13 +30,13 @@ pub(crate) enum Start {
 }
 
 /// An event of a follower.
-pub(crate) enum Step {
+pub(crate) enum FollowerEvent {
     /// A service is found and is about to be asked.
-    Found(Connection),
+    Found(ServiceConnection),
     /// The state of the conversation.
     Snapshot {
         /// The conversation, without the events that cannot be read.
-        snapshot: Box<Snapshot>,
+        snapshot: Box<ConversationSnapshot>,
         /// The fault in each of those.
         invalid: Vec<String>,
     },
@@ -68,15 +68,15 @@ pub(crate) enum Step {
 }
 
 /// The events of a conversation, over as many connections as it takes.
-pub(crate) struct Follower {
+pub(crate) struct EventFollower {
     config: ClientConfig,
     patience: Patience,
     /// The id of what is followed.
     id: String,
-    of: Of,
+    of: FollowedStream,
     name: String,
-    start: Start,
-    link: Link,
+    start: FollowFrom,
+    link: FollowerLink,
     /// Where the last stream was.
     position: Option<Arc<str>>,
     /// How many tries in a row, with the present one, led to no event.
@@ -87,35 +87,35 @@ pub(crate) struct Follower {
 
 /// The stream to follow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Of {
+enum FollowedStream {
     Conversation,
     Workflow,
 }
 
 /// The state of the present attempt.
-enum Link {
+enum FollowerLink {
     Away,
-    Found(Connection),
-    Open(EventStream),
+    Found(ServiceConnection),
+    Open(ClientEventStream),
 }
 
-impl Follower {
+impl EventFollower {
     /// A follower that has not asked anything yet. `name` tells the other clients who follows.
     pub(crate) fn new(
         config: &ClientConfig,
         patience: Patience,
         conversation: &str,
         name: &str,
-        start: Start,
+        start: FollowFrom,
     ) -> Self {
         Self {
             config: config.clone(),
             patience,
             id: conversation.to_owned(),
-            of: Of::Conversation,
+            of: FollowedStream::Conversation,
             name: name.to_owned(),
             start,
-            link: Link::Away,
+            link: FollowerLink::Away,
             position: None,
             tries: 1,
             without_service: 0,
@@ -128,19 +128,19 @@ impl Follower {
         patience: Patience,
         workflow: &str,
         name: &str,
-        start: Start,
+        start: FollowFrom,
     ) -> Self {
         Self {
-            of: Of::Workflow,
+            of: FollowedStream::Workflow,
             ..Self::new(config, patience, workflow, name, start)
         }
     }
 
     /// The stream from now on.
-    fn events(&self) -> Route<EventStream> {
+    fn events(&self) -> Route<ClientEventStream> {
         match self.of {
-            Of::Conversation => routes::events(&self.id, &self.name),
-            Of::Workflow => routes::workflow_events(&self.id, &self.name),
+            FollowedStream::Conversation => routes::events(&self.id, &self.name),
+            FollowedStream::Workflow => routes::workflow_events(&self.id, &self.name),
         }
     }
 
@@ -149,7 +149,7 @@ impl Follower {
     /// # Errors
     /// If there is no service, or it refuses.
     pub(crate) async fn open(mut self) -> Result<Self, ApiError> {
-        while !matches!(self.link, Link::Open(_)) {
+        while !matches!(self.link, FollowerLink::Open(_)) {
             self.step().await?;
         }
         self.tries = 0;
@@ -160,57 +160,58 @@ impl Follower {
     ///
     /// # Errors
     /// Why there is no further try.
-    pub(crate) async fn next(&mut self) -> Result<Step, ApiError> {
+    pub(crate) async fn next(&mut self) -> Result<FollowerEvent, ApiError> {
         let error = match self.step().await {
             Ok(step) => return Ok(step),
             Err(error) => error,
         };
-        self.link = Link::Away;
+        self.link = FollowerLink::Away;
         if self.is_final(&error) {
             return Err(error);
         }
         let tries = self.tries;
         self.tries = tries.saturating_add(1);
-        Ok(Step::Down {
+        Ok(FollowerEvent::Down {
             error,
             tries,
             wait: self.patience.wait(tries),
         })
     }
 
-    async fn step(&mut self) -> Result<Step, ApiError> {
+    async fn step(&mut self) -> Result<FollowerEvent, ApiError> {
         match &mut self.link {
-            Link::Away => {
+            FollowerLink::Away => {
                 // Each time anew: a service that was restarted may have another port.
                 let connection = discovery::find(&self.config).await?;
-                self.link = Link::Found(connection.clone());
-                Ok(Step::Found(connection))
+                self.link = FollowerLink::Found(connection.clone());
+                Ok(FollowerEvent::Found(connection))
             }
-            Link::Found(connection) => {
+            FollowerLink::Found(connection) => {
                 let connection = connection.clone();
                 let route = match (&self.start, &self.position) {
-                    (Start::Snapshot(tail), None) if self.of == Of::Workflow => {
+                    (FollowFrom::Snapshot(tail), None) if self.of == FollowedStream::Workflow => {
                         let tail = *tail;
                         return self.workflow(&connection, tail).await;
                     }
-                    (Start::Snapshot(tail), None) => {
+                    (FollowFrom::Snapshot(tail), None) => {
                         let whole = routes::snapshot(&self.id, *tail).answered_as::<Value>();
                         let whole = connection.ask(&whole).await?;
-                        let Read { answer, invalid } = read::<Snapshot>(whole, "/history/events")?;
+                        let ReadEvents { answer, invalid } =
+                            read::<ConversationSnapshot>(whole, "/history/events")?;
                         self.position = Some(answer.position.as_str().into());
                         let snapshot = Box::new(answer);
-                        return Ok(Step::Snapshot { snapshot, invalid });
+                        return Ok(FollowerEvent::Snapshot { snapshot, invalid });
                     }
-                    (Start::After(place), None) => routes::behind(self.events(), place),
-                    (Start::Tail(count), None) => routes::last(self.events(), *count),
-                    (Start::Now, None) | (_, Some(_)) => self.events(),
+                    (FollowFrom::After(place), None) => routes::behind(self.events(), place),
+                    (FollowFrom::Tail(count), None) => routes::last(self.events(), *count),
+                    (FollowFrom::Now, None) | (_, Some(_)) => self.events(),
                 };
                 let answer = connection.open(&route, self.position.as_deref()).await?;
                 let (position, silence) = (self.position.clone(), self.patience.silence);
-                self.link = Link::Open(EventStream::new(answer, position, silence));
-                Ok(Step::Up)
+                self.link = FollowerLink::Open(ClientEventStream::new(answer, position, silence));
+                Ok(FollowerEvent::Up)
             }
-            Link::Open(stream) => {
+            FollowerLink::Open(stream) => {
                 let piece = stream.next().await;
                 if let Some(position) = stream.position() {
                     self.position = Some(Arc::clone(position));
@@ -219,8 +220,8 @@ impl Follower {
                 self.tries = 0;
                 self.without_service = 0;
                 Ok(match piece {
-                    Piece::Event(arrival) => Step::Event(arrival),
-                    Piece::Invalid { reason } => Step::Invalid { reason },
+                    StreamPiece::Event(arrival) => FollowerEvent::Event(arrival),
+                    StreamPiece::Invalid { reason } => FollowerEvent::Invalid { reason },
                 })
             }
         }
@@ -228,23 +229,27 @@ impl Follower {
 
     /// Begins again where it began: what is known may miss something.
     pub(crate) fn begin_anew(&mut self) {
-        self.link = Link::Away;
+        self.link = FollowerLink::Away;
         self.position = None;
     }
 
     /// The state of the workflow, with its last records.
-    async fn workflow(&mut self, connection: &Connection, tail: usize) -> Result<Step, ApiError> {
+    async fn workflow(
+        &mut self,
+        connection: &ServiceConnection,
+        tail: usize,
+    ) -> Result<FollowerEvent, ApiError> {
         let snapshot = connection.ask(&routes::workflow(&self.id)).await?;
         let last = routes::last_of_workflow(&self.id, tail).answered_as::<Value>();
         let last = connection.ask(&last).await?;
-        let Read { answer, .. } = read::<History>(last, "/events")?;
+        let ReadEvents { answer, .. } = read::<HistoryPage>(last, "/events")?;
         // What was written between both is on the stream, too.
         let end = seq(&snapshot.position);
         let before = |seq: u64| end.is_none_or(|end| seq <= end);
         let past = answer.events.into_iter();
         let recent = past.filter(|past| before(past.seq)).map(|past| past.event);
         self.position = Some(snapshot.position.as_str().into());
-        Ok(Step::Workflow {
+        Ok(FollowerEvent::Workflow {
             recent: recent.collect(),
             snapshot: Box::new(snapshot),
         })

@@ -16,18 +16,18 @@ fn stream(seq: u64, events: &[(u64, Value)]) -> Vec<Part> {
 }
 
 /// Follows until it ends: the positions of the events, the remarks, and why.
-async fn follow(server: &Server, start: Start) -> (Vec<Option<String>>, String, CommandError) {
+async fn follow(server: &Server, start: FollowFrom) -> (Vec<Option<String>>, String, CommandError) {
     let home = Home::of(server);
     follow_from(&home.config, start).await
 }
 
 async fn follow_from(
     config: &ClientConfig,
-    start: Start,
+    start: FollowFrom,
 ) -> (Vec<Option<String>>, String, CommandError) {
     let (mut output, record) = recorded();
     let mut positions = vec![];
-    let follower = Follower::new(config, impatient(), "c", "test", start);
+    let follower = EventFollower::new(config, impatient(), "c", "test", start);
     let mut follower = match follower.open().await {
         Ok(follower) => follower,
         Err(error) => return (positions, record.err(), error.into()),
@@ -65,7 +65,7 @@ async fn a_broken_stream_is_resumed_where_it_was() {
             refusal(),
         ],
     );
-    let (positions, remarks, error) = follow(&server, Start::Tail(7)).await;
+    let (positions, remarks, error) = follow(&server, FollowFrom::Tail(7)).await;
     let at = |position: &str| Some(position.to_owned());
     assert_eq!(positions, [at("e-5-0"), None, at("e-6-0"), None]);
     assert_eq!(error.to_string(), "there is no conversation c");
@@ -106,7 +106,7 @@ async fn a_service_that_is_gone_for_good_is_told_and_left() {
     let events = stream(4, &[(5, status("a"))]);
     server.say(EVENTS, vec![events]);
     // Taken away once the client is attached.
-    let following = follow_from(&home.config, Start::Now);
+    let following = follow_from(&home.config, FollowFrom::Now);
     let stopping = async {
         server.until_asked(EVENTS).await;
         std::fs::remove_file(discovery).unwrap();
@@ -126,7 +126,7 @@ async fn a_service_that_was_never_there_is_not_waited_for() {
     let server = Server::start().await;
     let home = Home::of(&server);
     home.write_discovery(&server.address.to_string(), "another");
-    let (_, remarks, error) = follow_from(&home.config, Start::Now).await;
+    let (_, remarks, error) = follow_from(&home.config, FollowFrom::Now).await;
     assert_eq!((&*remarks, error.exit_code()), ("", 1));
 }
 
@@ -146,7 +146,7 @@ async fn what_the_service_cannot_do_now_is_asked_for_again_and_a_refusal_is_not(
         let no = answer(status, &json!({}));
         let first = stream(4, &[(5, self::status("a"))]);
         server.say(EVENTS, vec![first, vec![no.into()], refusal()]);
-        let (_, remarks, _) = follow(&server, Start::Now).await;
+        let (_, remarks, _) = follow(&server, FollowFrom::Now).await;
         assert_eq!(server.requests().len(), tries, "{status}");
         assert_eq!(remarks.lines().count(), tries - 1, "{remarks}");
     }
@@ -164,7 +164,7 @@ async fn what_is_not_an_event_is_told_and_left_out_and_the_stream_goes_on() {
         frames(&[(6, status("b"))]).into(),
     ];
     server.say(EVENTS, vec![parts, refusal()]);
-    let (positions, remarks, _) = follow(&server, Start::Now).await;
+    let (positions, remarks, _) = follow(&server, FollowFrom::Now).await;
     assert_eq!(positions, [Some("e-6-0".to_owned())]);
     let remarks: Vec<&str> = remarks.lines().collect();
     assert_eq!(remarks.len(), 2, "{remarks:?}");

@@ -33,7 +33,7 @@ const MAX_PROOF_BYTES: usize = 4096;
 
 /// A service as its file names it.
 #[derive(Debug, Clone)]
-pub(crate) struct Named {
+pub(crate) struct NamedService {
     /// Where to connect to.
     pub(crate) address: SocketAddr,
     /// Its address in its own words, which it proves.
@@ -44,7 +44,7 @@ pub(crate) struct Named {
 
 /// Why there is no answer.
 #[derive(Debug)]
-pub(crate) enum OpenError {
+pub(crate) enum ExchangeError {
     /// Nothing came in time.
     Silent,
     /// The connection failed.
@@ -54,7 +54,7 @@ pub(crate) enum OpenError {
 }
 
 /// An answer whose body is read as it comes. Its connection closes with it.
-pub(crate) struct Opened {
+pub(crate) struct OpenedAnswer {
     status: StatusCode,
     body: BodyStream<Incoming>,
     _connection: Driven,
@@ -71,16 +71,16 @@ impl Drop for Driven {
 
 type Sender = SendRequest<Full<Bytes>>;
 
-impl Opened {
+impl OpenedAnswer {
     /// Sends a request on a connection of its own, if the service answers there. The answer may
     /// take `head` to begin.
     pub(crate) async fn open(
-        named: &Named,
+        named: &NamedService,
         request: Request<Full<Bytes>>,
         head: Duration,
-    ) -> Result<Self, OpenError> {
+    ) -> Result<Self, ExchangeError> {
         let stream = within(CONNECT_TIMEOUT, TcpStream::connect(named.address)).await;
-        let stream = stream.ok_or(OpenError::Silent)?;
+        let stream = stream.ok_or(ExchangeError::Silent)?;
         let stream = stream.map_err(|error| failed(&error))?;
         let (mut sender, connection) = handshake(TokioIo::new(stream))
             .await
@@ -91,9 +91,9 @@ impl Opened {
             }
         }));
         let proving = within(PROOF_TIMEOUT, prove(named, &mut sender)).await;
-        proving.ok_or(OpenError::Silent)??;
+        proving.ok_or(ExchangeError::Silent)??;
         let answer = within(head, sender.send_request(request)).await;
-        let answer = answer.ok_or(OpenError::Silent)?;
+        let answer = answer.ok_or(ExchangeError::Silent)?;
         let answer: Response<Incoming> = answer.map_err(|error| failed(&error))?;
         Ok(Self {
             status: answer.status(),
@@ -112,16 +112,16 @@ impl Opened {
         self,
         max_bytes: usize,
         limit: Duration,
-    ) -> Result<Bytes, OpenError> {
+    ) -> Result<Bytes, ExchangeError> {
         let body = Limited::new(http_body_util::StreamBody::new(self.body), max_bytes);
         let collected = within(limit, body.collect()).await;
-        let collected = collected.ok_or(OpenError::Silent)?;
+        let collected = collected.ok_or(ExchangeError::Silent)?;
         let collected = collected.map_err(|error| failed(&*error))?;
         Ok(collected.to_bytes())
     }
 }
 
-impl Stream for Opened {
+impl Stream for OpenedAnswer {
     type Item = Result<Bytes, hyper::Error>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
@@ -143,7 +143,7 @@ impl Stream for Opened {
 }
 
 /// Has the other side prove that it is the service. It is sent a nonce and nothing else.
-async fn prove(named: &Named, sender: &mut Sender) -> Result<(), OpenError> {
+async fn prove(named: &NamedService, sender: &mut Sender) -> Result<(), ExchangeError> {
     let nonce = nonce().map_err(|error| failed(&error))?;
     let question = Request::get(format!("/healthz?nonce={nonce}"))
         .header("host", named.address.to_string())
@@ -152,20 +152,20 @@ async fn prove(named: &Named, sender: &mut Sender) -> Result<(), OpenError> {
     let answer = sender.send_request(question).await;
     let answer = answer.map_err(|error| failed(&error))?;
     let body = Limited::new(answer.into_body(), MAX_PROOF_BYTES);
-    let body = body.collect().await.map_err(|_| OpenError::Unproven)?;
+    let body = body.collect().await.map_err(|_| ExchangeError::Unproven)?;
     let health = serde_json::from_slice::<Health>(&body.to_bytes());
     let proof = health.ok().and_then(|health| health.proof);
-    let proof = proof.ok_or(OpenError::Unproven)?;
+    let proof = proof.ok_or(ExchangeError::Unproven)?;
     if !named.key.is_proved_by(&proof, &nonce, &named.listens_on) {
-        return Err(OpenError::Unproven);
+        return Err(ExchangeError::Unproven);
     }
     sender.ready().await.map_err(|error| failed(&error))
 }
 
-fn failed(error: &dyn std::error::Error) -> OpenError {
+fn failed(error: &dyn std::error::Error) -> ExchangeError {
     // The outermost words of hyper do not say what happened.
     let cause = error.source().map(ToString::to_string);
-    OpenError::Failed(cause.unwrap_or_else(|| error.to_string()))
+    ExchangeError::Failed(cause.unwrap_or_else(|| error.to_string()))
 }
 
 /// Whether the other side closed the connection in the middle of a body.

@@ -9,7 +9,7 @@ use crate::client::api::connection::RequestError;
 
 /// The events that were read, and the faults in those that were left out.
 #[derive(Debug)]
-pub(crate) struct Read<A> {
+pub(crate) struct ReadEvents<A> {
     pub(crate) answer: A,
     pub(crate) invalid: Vec<String>,
 }
@@ -21,7 +21,7 @@ pub(crate) struct Read<A> {
 pub(crate) fn read<A: DeserializeOwned>(
     mut answer: Value,
     events: &str,
-) -> Result<Read<A>, RequestError> {
+) -> Result<ReadEvents<A>, RequestError> {
     let mut invalid = Vec::new();
     if A::deserialize(&answer).is_err()
         && let Some(Value::Array(events)) = answer.pointer_mut(events)
@@ -35,7 +35,7 @@ pub(crate) fn read<A: DeserializeOwned>(
         });
     }
     match A::deserialize(answer) {
-        Ok(answer) => Ok(Read { answer, invalid }),
+        Ok(answer) => Ok(ReadEvents { answer, invalid }),
         Err(error) => Err(RequestError::Malformed {
             reason: error.to_string(),
         }),
@@ -44,7 +44,7 @@ pub(crate) fn read<A: DeserializeOwned>(
 
 #[cfg(test)]
 mod tests {
-    use harness_protocol::{History, Snapshot};
+    use harness_protocol::{ConversationSnapshot, HistoryPage};
     use serde_json::json;
 
     use super::*;
@@ -61,21 +61,21 @@ mod tests {
             past(3, json!({"type": "invented_later"})),
         ]);
         let page = json!({"events": events, "before": 1});
-        let page = read::<History>(page, "/events").unwrap();
+        let page = read::<HistoryPage>(page, "/events").unwrap();
         let seqs: Vec<u64> = page.answer.events.iter().map(|past| past.seq).collect();
         assert_eq!((seqs, page.answer.before), (vec![1, 3], Some(1)));
         assert_eq!(page.invalid.len(), 2);
 
         let mut whole = snapshot("c", "e-4-0");
         whole["history"]["events"] = events;
-        let whole = read::<Snapshot>(whole, "/history/events").unwrap();
+        let whole = read::<ConversationSnapshot>(whole, "/history/events").unwrap();
         assert_eq!(whole.answer.history.events.len(), 2);
         assert_eq!(whole.invalid.len(), 2);
 
-        let good = read::<Snapshot>(snapshot("c", "e-4-0"), "/history/events").unwrap();
+        let good = read::<ConversationSnapshot>(snapshot("c", "e-4-0"), "/history/events").unwrap();
         assert!(good.invalid.is_empty());
         for answer in [json!({"events": 1}), json!([]), json!({})] {
-            assert!(read::<History>(answer, "/events").is_err());
+            assert!(read::<HistoryPage>(answer, "/events").is_err());
         }
     }
 }

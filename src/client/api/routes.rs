@@ -5,18 +5,18 @@ use std::time::Duration;
 use harness_protocol::{
     AnswerGate, AnswerOrder, Answered, AnyOrder, ApplyWorkflowFile, Approvals, CancelAnswer,
     CancelOrder, ChangeConversation, ChangeFeature, ChangeRules, ChangeSettings, CompactAnswer,
-    CompactOrder, ContinueOrder, ConversationPage, Deleted, ForkOrder, FoundFiles, History,
-    JobList, ModelList, NewWorkflow, PauseWorkflow, PlainWorkflowOrder, PromptAnswer, PromptOrder,
-    Queue, QueueAnswer, QueueList, ResumeWorkflow, Rules, RunWorkflow, ServiceInfo, SettingsAnswer,
-    ShellAnswer, ShellOrder, Snapshot, StopJobAnswer, StopJobOrder, Summary, UndoAnswer, UndoOrder,
-    UsageAnswer, WithdrawAnswer, WorkflowDiff, WorkflowIteration, WorkflowList, WorkflowMade,
-    WorkflowSnapshot,
+    CompactOrder, ContinueOrder, ConversationPage, ConversationSnapshot, ConversationSummary,
+    Deleted, ForkOrder, FoundFiles, HistoryPage, JobList, ModelList, NewWorkflow, PauseWorkflow,
+    PlainWorkflowOrder, PromptAnswer, PromptOrder, Queue, QueueAnswer, QueueList, ResumeWorkflow,
+    Rules, RunWorkflow, ServiceInfo, SettingsAnswer, ShellAnswer, ShellOrder, StopJobAnswer,
+    StopJobOrder, UndoAnswer, UndoOrder, UsageAnswer, WithdrawAnswer, WorkflowDiff,
+    WorkflowIteration, WorkflowList, WorkflowMade, WorkflowSnapshot,
 };
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::client::api::route::{Route, encoded};
-use crate::client::api::stream::EventStream;
+use crate::client::api::stream::ClientEventStream;
 
 const CONVERSATIONS: &str = "/v1/conversations";
 const WORKFLOWS: &str = "/v1/workflows";
@@ -62,17 +62,20 @@ pub(crate) fn conversations_in(
 }
 
 /// Makes a conversation. The order is a `NewConversation`, or what the service is to judge as one.
-pub(crate) fn create(order: &impl Serialize) -> Route<Summary> {
+pub(crate) fn create(order: &impl Serialize) -> Route<ConversationSummary> {
     Route::post(CONVERSATIONS, order)
 }
 
 /// A conversation with its last events.
-pub(crate) fn snapshot(conversation: &str, tail: usize) -> Route<Snapshot> {
+pub(crate) fn snapshot(conversation: &str, tail: usize) -> Route<ConversationSnapshot> {
     Route::get(path(conversation, "")).with("tail", Some(tail))
 }
 
 /// Gives a conversation another title.
-pub(crate) fn rename(conversation: &str, change: &ChangeConversation) -> Route<Summary> {
+pub(crate) fn rename(
+    conversation: &str,
+    change: &ChangeConversation,
+) -> Route<ConversationSummary> {
     Route::patch(path(conversation, ""), change)
 }
 
@@ -82,34 +85,34 @@ pub(crate) fn delete(conversation: &str) -> Route<Deleted> {
 }
 
 /// Copies a conversation.
-pub(crate) fn fork(conversation: &str, order: &ForkOrder) -> Route<Summary> {
+pub(crate) fn fork(conversation: &str, order: &ForkOrder) -> Route<ConversationSummary> {
     Route::post(path(conversation, "/fork"), order)
 }
 
 /// The page of the past that ends right before a record.
-pub(crate) fn history_before(conversation: &str, seq: u64, limit: usize) -> Route<History> {
+pub(crate) fn history_before(conversation: &str, seq: u64, limit: usize) -> Route<HistoryPage> {
     let page = Route::get(path(conversation, "/history")).with("before", Some(seq));
     page.with("limit", Some(limit))
 }
 
 /// The page of the past that begins right behind a record.
-pub(crate) fn history_after(conversation: &str, seq: u64, limit: usize) -> Route<History> {
+pub(crate) fn history_after(conversation: &str, seq: u64, limit: usize) -> Route<HistoryPage> {
     let page = Route::get(path(conversation, "/history")).with("after", Some(seq));
     page.with("limit", Some(limit))
 }
 
 /// The events of a conversation, from now on. `name` tells the other clients who follows them.
-pub(crate) fn events(conversation: &str, name: &str) -> Route<EventStream> {
+pub(crate) fn events(conversation: &str, name: &str) -> Route<ClientEventStream> {
     Route::get(path(conversation, "/events")).with("name", Some(name))
 }
 
 /// The same events behind a record or a position.
-pub(crate) fn behind(events: Route<EventStream>, place: &str) -> Route<EventStream> {
+pub(crate) fn behind(events: Route<ClientEventStream>, place: &str) -> Route<ClientEventStream> {
     events.with("after", Some(place))
 }
 
 /// The same events from the last ones on.
-pub(crate) fn last(events: Route<EventStream>, count: u64) -> Route<EventStream> {
+pub(crate) fn last(events: Route<ClientEventStream>, count: u64) -> Route<ClientEventStream> {
     events.with("tail", Some(count))
 }
 
@@ -361,18 +364,18 @@ pub(crate) fn change_feature(
 }
 
 /// The page of a workflow's records that begins right behind a record.
-pub(crate) fn workflow_history(id: &str, seq: u64, limit: usize) -> Route<History> {
+pub(crate) fn workflow_history(id: &str, seq: u64, limit: usize) -> Route<HistoryPage> {
     let page = Route::get(of_workflow(id, "/history")).with("after", Some(seq));
     page.with("limit", Some(limit))
 }
 
 /// The last records of a workflow.
-pub(crate) fn last_of_workflow(id: &str, count: usize) -> Route<History> {
+pub(crate) fn last_of_workflow(id: &str, count: usize) -> Route<HistoryPage> {
     Route::get(of_workflow(id, "/history")).with("limit", Some(count))
 }
 
 /// The events of a workflow, from now on. `name` tells the other clients who follows them.
-pub(crate) fn workflow_events(id: &str, name: &str) -> Route<EventStream> {
+pub(crate) fn workflow_events(id: &str, name: &str) -> Route<ClientEventStream> {
     Route::get(of_workflow(id, "/events")).with("name", Some(name))
 }
 

@@ -12,7 +12,7 @@ use harness_protocol::Event;
 use serde_json::{Map, Value};
 use sse_core::{SseDecoder, SseEvent};
 
-use crate::client::api::opened::Opened;
+use crate::client::api::opened::OpenedAnswer;
 
 /// The largest event that is taken, in bytes. A reset holds a whole snapshot.
 const MAX_EVENT_BYTES: NonZeroUsize = NonZeroUsize::new(64 * 1024 * 1024).unwrap();
@@ -46,7 +46,7 @@ impl Arrival {
     clippy::large_enum_variant,
     reason = "nearly all are events, and there is one at a time"
 )]
-pub(crate) enum Piece {
+pub(crate) enum StreamPiece {
     /// An event.
     Event(Arrival),
     /// Bytes that are no event. The stream continues after them.
@@ -74,17 +74,17 @@ pub(crate) enum Break {
 }
 
 /// The events of one connection.
-pub(crate) struct EventStream {
-    chunks: Opened,
+pub(crate) struct ClientEventStream {
+    chunks: OpenedAnswer,
     decoder: SseDecoder,
     chunk: Bytes,
     silence: Duration,
 }
 
-impl EventStream {
+impl ClientEventStream {
     /// Reads an answer. `position` is where the stream begins; any byte within `silence` shows
     /// that the connection lives.
-    pub(crate) fn new(answer: Opened, position: Option<Arc<str>>, silence: Duration) -> Self {
+    pub(crate) fn new(answer: OpenedAnswer, position: Option<Arc<str>>, silence: Duration) -> Self {
         let mut decoder = SseDecoder::with_limit(MAX_EVENT_BYTES);
         decoder.reconnect_with_id(position);
         Self {
@@ -104,7 +104,7 @@ impl EventStream {
     ///
     /// # Errors
     /// Why there are no more.
-    pub(crate) async fn next(&mut self) -> Result<Piece, Break> {
+    pub(crate) async fn next(&mut self) -> Result<StreamPiece, Break> {
         loop {
             if let Some(piece) = self.decode() {
                 return Ok(piece);
@@ -122,7 +122,7 @@ impl EventStream {
         }
     }
 
-    fn decode(&mut self) -> Option<Piece> {
+    fn decode(&mut self) -> Option<StreamPiece> {
         loop {
             let before = self.decoder.last_event_id().cloned();
             let message = match self.decoder.next(&mut self.chunk)? {
@@ -131,21 +131,21 @@ impl EventStream {
                 // The decoder goes on behind what is too large.
                 Err(error) => {
                     let reason = error.to_string();
-                    return Some(Piece::Invalid { reason });
+                    return Some(StreamPiece::Invalid { reason });
                 }
             };
             let (event, raw) = match parse(&message.data) {
                 Ok(parsed) => parsed,
                 Err(error) => {
                     let reason = error.to_string();
-                    return Some(Piece::Invalid { reason });
+                    return Some(StreamPiece::Invalid { reason });
                 }
             };
             if let Event::Reset { snapshot, .. } = &event {
                 let position = snapshot.position.as_str().into();
                 self.decoder.reconnect_with_id(Some(position));
             }
-            return Some(Piece::Event(Arrival {
+            return Some(StreamPiece::Event(Arrival {
                 event,
                 raw,
                 position: message

@@ -6,7 +6,7 @@ use harness_protocol::{
     AnswerOrder, ChangeSettings, CompactOrder, ContinueOrder, PromptAnswer, ShellOrder, UndoAnswer,
     UndoOrder, WithdrawAnswer,
 };
-use harness_tui::{Change, News, View};
+use harness_tui::{ConversationView, News, SettingChange};
 use serde_json::{Map, Value};
 use tokio::sync::oneshot;
 
@@ -91,7 +91,7 @@ pub(super) async fn go_on(contact: Rc<Contact>, conversation: String, is_retry: 
 }
 
 /// Gets what is set.
-pub(super) async fn settings(contact: Rc<Contact>, conversation: String, view: View) {
+pub(super) async fn settings(contact: Rc<Contact>, conversation: String, view: ConversationView) {
     let answer = contact.ask(&routes::settings(&conversation)).await;
     let news = answer.map(|answer| News::Settings {
         conversation,
@@ -112,11 +112,11 @@ pub(super) async fn usage(contact: Rc<Contact>, conversation: String) {
 }
 
 /// Sets something.
-pub(super) async fn change(contact: Rc<Contact>, conversation: String, change: Change) {
+pub(super) async fn change(contact: Rc<Contact>, conversation: String, change: SettingChange) {
     let changed = async {
         let model = match &change {
-            Change::Model(model) => model.clone(),
-            Change::Thinking(_) | Change::Mode(_) | Change::Order(_) => None,
+            SettingChange::Model(model) => model.clone(),
+            SettingChange::Thinking(_) | SettingChange::Mode(_) | SettingChange::Order(_) => None,
         };
         let route = route(&conversation, change, contact.by())?;
         contact.ask(&route).await?;
@@ -148,14 +148,14 @@ async fn remark_on_model(contact: &Contact, model: &str) {
 /// The request that makes a change.
 fn route(
     conversation: &str,
-    change: Change,
+    change: SettingChange,
     by: Option<String>,
 ) -> Result<Route<Value>, CommandError> {
     let (name, value) = match change {
-        Change::Model(model) => ("model", serde_json::to_value(model)),
-        Change::Thinking(level) => ("thinking", serde_json::to_value(level)),
-        Change::Mode(mode) => ("mode", serde_json::to_value(mode)),
-        Change::Order(mut order) => {
+        SettingChange::Model(model) => ("model", serde_json::to_value(model)),
+        SettingChange::Thinking(level) => ("thinking", serde_json::to_value(level)),
+        SettingChange::Mode(mode) => ("mode", serde_json::to_value(mode)),
+        SettingChange::Order(mut order) => {
             order.body["by"] = by.into();
             return Ok(routes::give(conversation, &order));
         }

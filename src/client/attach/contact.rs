@@ -6,11 +6,11 @@ use harness_tui::News;
 use serde::de::DeserializeOwned;
 use tokio::sync::mpsc::Sender;
 
-use crate::client::api::connection::Connection;
+use crate::client::api::connection::ServiceConnection;
 use crate::client::api::discovery;
 use crate::client::api::error::ApiError;
 use crate::client::api::route::Route;
-use crate::client::attach::pace::Pace;
+use crate::client::attach::pace::LinkTimeouts;
 use crate::client::attach::service_news;
 use crate::client::remarks;
 use crate::config::ClientConfig;
@@ -20,7 +20,7 @@ pub(super) struct Contact {
     pub(super) config: ClientConfig,
     /// The name of this client for the other clients.
     pub(super) name: String,
-    pub(super) pace: Pace,
+    pub(super) pace: LinkTimeouts,
     pub(super) news: Sender<News>,
     /// The epoch of the service that the client was notified of last.
     pub(super) told_epoch: RefCell<Option<String>>,
@@ -40,7 +40,7 @@ impl Contact {
     }
 
     /// Tells the client what it is attached to, once for each life of the service.
-    pub(super) async fn tell_service(&self, connection: &Connection) {
+    pub(super) async fn tell_service(&self, connection: &ServiceConnection) {
         let Some(info) = connection.info() else {
             return;
         };

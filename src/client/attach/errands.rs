@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use harness_actors::Clock;
 use harness_protocol::{
-    CancelAnswer, CancelOrder, ChangeConversation, Deleted, ForkOrder, History,
+    CancelAnswer, CancelOrder, ChangeConversation, Deleted, ForkOrder, HistoryPage,
 };
 use harness_tui::{FactKind, News};
 use serde_json::Map;
@@ -37,7 +37,7 @@ pub(super) async fn older(contact: Rc<Contact>, conversation: String, before: u6
     let page = async {
         let page = routes::history_before(&conversation, before, PAGE);
         let page = contact.ask(&page.answered_as()).await?;
-        let page = read::<History>(page, "/events")?;
+        let page = read::<HistoryPage>(page, "/events")?;
         for reason in page.invalid {
             contact.tell(News::Invalid { reason }).await;
         }

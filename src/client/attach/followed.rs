@@ -8,7 +8,7 @@ use harness_tui::News;
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 
-use crate::client::api::follower::{Follower, Start, Step};
+use crate::client::api::follower::{EventFollower, FollowFrom, FollowerEvent};
 use crate::client::api::stream::Arrival;
 use crate::client::attach::contact::Contact;
 
@@ -16,13 +16,13 @@ use crate::client::attach::contact::Contact;
 const TAIL: usize = 200;
 
 /// The conversation that is followed. Dropping it closes its stream.
-pub(super) struct Followed {
+pub(super) struct FollowedConversation {
     pub(super) conversation: String,
     try_now: Rc<Notify>,
     _follower: JoinSet<()>,
 }
 
-impl Followed {
+impl FollowedConversation {
     /// Follows a conversation until dropped.
     pub(super) fn new(contact: Rc<Contact>, conversation: String) -> Self {
         let try_now = Rc::new(Notify::new());
@@ -44,16 +44,16 @@ impl Followed {
 /// Tells the client what happens in a conversation, until the service refuses.
 async fn follow(contact: Rc<Contact>, conversation: String, try_now: Rc<Notify>) {
     let Contact { config, name, .. } = &*contact;
-    let (patience, start) = (contact.pace.patience, Start::Snapshot(TAIL));
-    let mut follower = Follower::new(config, patience, &conversation, name, start);
+    let (patience, start) = (contact.pace.patience, FollowFrom::Snapshot(TAIL));
+    let mut follower = EventFollower::new(config, patience, &conversation, name, start);
     let refused = loop {
         let news = match follower.next().await {
             Err(error) => break error,
-            Ok(Step::Found(connection)) => {
+            Ok(FollowerEvent::Found(connection)) => {
                 contact.tell_service(&connection).await;
                 continue;
             }
-            Ok(Step::Snapshot { snapshot, invalid }) => {
+            Ok(FollowerEvent::Snapshot { snapshot, invalid }) => {
                 for reason in invalid {
                     contact.tell(News::Invalid { reason }).await;
                 }
@@ -63,11 +63,11 @@ async fn follow(contact: Rc<Contact>, conversation: String, try_now: Rc<Notify>)
                 }
             }
             // Only a workflow has that.
-            Ok(Step::Workflow { .. }) => continue,
-            Ok(Step::Up) => News::Up,
-            Ok(Step::Event(arrival)) => happened(arrival),
-            Ok(Step::Invalid { reason }) => News::Invalid { reason },
-            Ok(Step::Down { error, tries, wait }) => {
+            Ok(FollowerEvent::Workflow { .. }) => continue,
+            Ok(FollowerEvent::Up) => News::Up,
+            Ok(FollowerEvent::Event(arrival)) => happened(arrival),
+            Ok(FollowerEvent::Invalid { reason }) => News::Invalid { reason },
+            Ok(FollowerEvent::Down { error, tries, wait }) => {
                 // The client may be in a hurry as soon as it knows that there is something to wait
                 // for.
                 let hurry = try_now.notified();

@@ -4,10 +4,10 @@ use serde_json::json;
 
 use super::*;
 use crate::client::api::routes;
-use crate::client::attach::pace::Pace;
+use crate::client::attach::pace::LinkTimeouts;
 use crate::client::attach::testing::*;
 use crate::client::testing::{Home, Part, Server, answer, frames, opening};
-use harness_tui::Order;
+use harness_tui::ClientOrder;
 
 const STREAM: &str = "GET /v1/conversations/c/events?name=ana%40pts%2F3";
 
@@ -127,12 +127,12 @@ async fn one_bad_event_of_the_past_keeps_nobody_from_attaching() {
     let News::Snapshot { snapshot, .. } = client.next().await else {
         panic!("no snapshot");
     };
-    let seqs = |history: &harness_protocol::History| -> Vec<u64> {
+    let seqs = |history: &harness_protocol::HistoryPage| -> Vec<u64> {
         history.events.iter().map(|past| past.seq).collect()
     };
     assert_eq!(seqs(&snapshot.history), [4]);
     assert_eq!(client.told().await, "up");
-    client.order(Order::Older {
+    client.order(ClientOrder::Older {
         conversation: "c".to_owned(),
         before: 3,
     });
@@ -221,7 +221,7 @@ async fn it_never_gives_up_and_finds_a_service_with_another_port() {
     let other = Server::start().await;
     other.say(EVENTS, vec![open(5, &[(6, status("b"))])]);
     home.write_discovery(&other.address.to_string(), Home::KEY);
-    let stranger = crate::client::api::connection::Connection::new(server.named(), None);
+    let stranger = crate::client::api::connection::ServiceConnection::new(server.named(), None);
     drop(stranger.ask(&routes::models()).await);
     assert_eq!(client.tell(3).await, ["down 0", "up", "status b e-6-0"]);
     assert_eq!(asked(&other), [format!("{STREAM} e-5-0")]);
@@ -234,12 +234,12 @@ async fn a_wait_ends_when_the_client_is_in_a_hurry() {
     let home = Home::of(&server);
     let found = home.config.home.join("service.json");
     std::fs::remove_file(&found).unwrap();
-    let mut pace = Pace::default();
+    let mut pace = LinkTimeouts::default();
     pace.patience.first_wait = Duration::from_secs(7200);
     pace.patience.longest_wait = Duration::from_secs(7200);
     let mut client = Client::new(&home.config, pace);
     // Nothing waits yet; this must not shorten a later wait.
-    client.order(Order::TryNow);
+    client.order(ClientOrder::TryNow);
     client.open("c");
     for tries in 1..4 {
         let News::Down {
@@ -253,11 +253,11 @@ async fn a_wait_ends_when_the_client_is_in_a_hurry() {
         assert_eq!(told, tries);
         assert!(wait >= Duration::from_secs(3600));
         assert!(reason.contains("no service runs for"), "{reason}");
-        client.order(Order::TryNow);
+        client.order(ClientOrder::TryNow);
     }
     client.told().await;
     home.write_discovery(&server.address.to_string(), Home::KEY);
-    client.order(Order::TryNow);
+    client.order(ClientOrder::TryNow);
     assert_eq!(client.tell(2).await, ["snapshot c e-4-0", "up"]);
 }
 
@@ -268,19 +268,19 @@ async fn a_hurry_while_the_stream_is_open_shortens_no_later_wait() {
     let list = answer(200, &json!({"conversations": []}));
     server.on("/v1/conversations", vec![list; 4]);
     let home = Home::of(&server);
-    let mut pace = Pace::default();
+    let mut pace = LinkTimeouts::default();
     pace.patience.first_wait = Duration::from_secs(7200);
     pace.patience.longest_wait = Duration::from_secs(7200);
     let mut client = Client::attached(&home.config, pace);
     client.tell(2).await;
-    client.order(Order::TryNow);
-    client.order(Order::List { folder: None });
+    client.order(ClientOrder::TryNow);
+    client.order(ClientOrder::List { folder: None });
     client.told().await;
-    let stranger = crate::client::api::connection::Connection::new(server.named(), None);
+    let stranger = crate::client::api::connection::ServiceConnection::new(server.named(), None);
     drop(stranger.ask(&routes::models()).await);
     assert_eq!(client.told().await, "down 1");
     for _ in 0..3 {
-        client.order(Order::List { folder: None });
+        client.order(ClientOrder::List { folder: None });
         assert_eq!(client.told().await, "Listed([])");
     }
     let streams = asked(&server)
@@ -343,7 +343,7 @@ async fn a_conversation_that_cannot_be_had_is_refused_and_not_asked_for_again() 
         if is_refused {
             let refused = "refused c: there is no conversation c";
             assert_eq!(client.told().await, refused, "{status}");
-            client.order(Order::TryNow);
+            client.order(ClientOrder::TryNow);
             client.open("c");
         } else {
             assert_eq!(client.told().await, "down 1", "{status}");

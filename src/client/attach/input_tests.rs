@@ -19,8 +19,8 @@ async fn attached() -> (Server, Home, Client) {
     (server, home, client)
 }
 
-fn submit(files: Vec<PromptFile>) -> Order {
-    Order::Submit {
+fn submit(files: Vec<PromptFile>) -> ClientOrder {
+    ClientOrder::Submit {
         conversation: "c".to_owned(),
         key: "k".to_owned(),
         content: "look".to_owned(),
@@ -65,7 +65,7 @@ async fn files_of_the_folder_are_sent_by_their_path_and_others_as_they_are() {
 #[actix::test]
 async fn a_command_that_is_ended_is_given_up() {
     let (server, _home, mut client) = attached().await;
-    let command = || Order::Command {
+    let command = || ClientOrder::Command {
         conversation: "c".to_owned(),
         command: "ls".to_owned(),
         is_hidden: true,
@@ -73,7 +73,7 @@ async fn a_command_that_is_ended_is_given_up() {
     server.say(SHELL, vec![vec![Part::Hang]]);
     client.order(command());
     server.until_asked(SHELL).await;
-    client.order(Order::EndCommand);
+    client.order(ClientOrder::EndCommand);
     assert_eq!(client.next().await, News::CommandEnded { reason: None });
     server.until_left(SHELL).await;
     let ran = json!({"result": "[exit 0]", "is_error": false});

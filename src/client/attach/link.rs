@@ -2,22 +2,22 @@
 
 use std::rc::Rc;
 
-use harness_tui::{News, Order};
+use harness_tui::{ClientOrder, News};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::oneshot;
 
 use crate::client::api::error::ApiError;
 use crate::client::attach::contact::Contact;
-use crate::client::attach::followed::Followed;
+use crate::client::attach::followed::FollowedConversation;
 use crate::client::attach::lanes::Lanes;
 use crate::client::attach::workflows::Workflows;
 use crate::client::attach::{changes, errands, offers, submission};
 
 /// Carries out orders until all senders of orders, or all receivers of news, were dropped.
-pub(super) async fn run(contact: Contact, mut orders: UnboundedReceiver<Order>) {
+pub(super) async fn run(contact: Contact, mut orders: UnboundedReceiver<ClientOrder>) {
     let contact = Rc::new(contact);
     let (made, mut to_open) = unbounded_channel();
-    let mut link = Link {
+    let mut link = AttachLink {
         contact: Rc::clone(&contact),
         open: None,
         lanes: Lanes::default(),
@@ -45,7 +45,7 @@ pub(super) async fn run(contact: Contact, mut orders: UnboundedReceiver<Order>) 
 }
 
 /// A conversation that was made to be opened.
-struct Made {
+struct CreatedConversation {
     conversation: String,
     /// Value of the counter of choices when the client asked for this conversation.
     choices: u64,
@@ -53,7 +53,7 @@ struct Made {
 
 /// The kinds of errands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum Lane {
+enum ErrandLane {
     Older,
     Whole,
     Submit,
@@ -71,70 +71,70 @@ enum Lane {
 }
 
 /// The conversation that is open.
-struct Open {
-    followed: Followed,
+struct AttachedConversation {
+    followed: FollowedConversation,
     /// The questions about its past. An answer that came later would be taken for one about the
     /// conversation that is open then.
-    questions: Lanes<Lane>,
+    questions: Lanes<ErrandLane>,
 }
 
-struct Link {
+struct AttachLink {
     contact: Rc<Contact>,
-    open: Option<Open>,
-    lanes: Lanes<Lane>,
+    open: Option<AttachedConversation>,
+    lanes: Lanes<ErrandLane>,
     workflows: Workflows,
     /// Number of times that the client chose another conversation.
     choices: u64,
-    made: UnboundedSender<Made>,
+    made: UnboundedSender<CreatedConversation>,
     /// Dropped to end the command that was ordered last.
     end_command: Option<oneshot::Sender<()>>,
 }
 
-impl Link {
+impl AttachLink {
     #[expect(
         clippy::too_many_lines,
         reason = "one arm an order, and all of them in one place"
     )]
-    fn take(&mut self, order: Order) {
+    fn take(&mut self, order: ClientOrder) {
         let contact = Rc::clone(&self.contact);
         match order {
-            Order::Open { conversation } => self.open(conversation),
-            Order::Board(order) => self.workflows.take(order),
-            Order::TryNow => {
+            ClientOrder::Open { conversation } => self.open(conversation),
+            ClientOrder::Board(order) => self.workflows.take(order),
+            ClientOrder::TryNow => {
                 self.workflows.try_now();
                 if let Some(open) = &self.open {
                     open.followed.try_now();
                 }
             }
-            Order::Older {
+            ClientOrder::Older {
                 conversation,
                 before,
             } => {
                 let errand = errands::older(contact, conversation, before);
-                self.questions().add(Lane::Older, errand);
+                self.questions().add(ErrandLane::Older, errand);
             }
-            Order::Whole { conversation, seq } => {
+            ClientOrder::Whole { conversation, seq } => {
                 let errand = errands::fetch_whole(contact, conversation, seq);
-                self.questions().add(Lane::Whole, errand);
+                self.questions().add(ErrandLane::Whole, errand);
             }
-            Order::Submit {
+            ClientOrder::Submit {
                 conversation,
                 key,
                 content,
                 files,
             } => {
                 let errand = submission::submit(contact, conversation, key, (content, files));
-                self.lanes.add(Lane::Submit, errand);
+                self.lanes.add(ErrandLane::Submit, errand);
             }
-            Order::Cancel {
+            ClientOrder::Cancel {
                 conversation,
                 run_id,
                 clear_queue,
             } => {
                 let errand = errands::cancel(contact, conversation, run_id, clear_queue);
-                self.lanes.add(Lane::Cancel, errand);
+                self.lanes.add(ErrandLane::Cancel, errand);
             }
-            Order::Queue {
+            ClientOrder::Queue {
                 conversation,
                 queue,
                 key,
@@ -143,9 +143,9 @@ impl Link {
             } => {
                 let said = (content, files);
                 let errand = submission::queue(contact, conversation, queue, key, said);
-                self.lanes.add(Lane::Submit, errand);
+                self.lanes.add(ErrandLane::Submit, errand);
             }
-            Order::Expand {
+            ClientOrder::Expand {
                 conversation,
                 recipe,
                 name,
@@ -153,59 +153,59 @@ impl Link {
                 key,
             } => {
                 let errand = submission::expand(contact, conversation, recipe, key, (name, text));
-                self.lanes.add(Lane::Submit, errand);
+                self.lanes.add(ErrandLane::Submit, errand);
             }
-            Order::Undo { conversation } => {
+            ClientOrder::Undo { conversation } => {
                 let errand = changes::undo(contact, conversation);
-                self.lanes.add(Lane::Submit, errand);
+                self.lanes.add(ErrandLane::Submit, errand);
             }
-            Order::Answer {
+            ClientOrder::Answer {
                 conversation,
                 approval,
                 answer,
             } => {
                 let errand = changes::answer(contact, conversation, approval, answer);
-                self.lanes.add(Lane::Submit, errand);
+                self.lanes.add(ErrandLane::Submit, errand);
             }
-            Order::Withdraw { conversation, item } => {
+            ClientOrder::Withdraw { conversation, item } => {
                 let errand = changes::withdraw(contact, conversation, item);
-                self.lanes.add(Lane::Withdraw, errand);
+                self.lanes.add(ErrandLane::Withdraw, errand);
             }
             // After the messages that were queued before it.
-            Order::GoOn {
+            ClientOrder::GoOn {
                 conversation,
                 is_retry,
             } => {
                 let errand = changes::go_on(contact, conversation, is_retry);
-                self.lanes.add(Lane::Submit, errand);
+                self.lanes.add(ErrandLane::Submit, errand);
             }
-            Order::Settings { conversation, view } => {
+            ClientOrder::Settings { conversation, view } => {
                 let errand = changes::settings(contact, conversation, view);
-                self.lanes.add(Lane::Settings, errand);
+                self.lanes.add(ErrandLane::Settings, errand);
             }
-            Order::Usage { conversation } => {
+            ClientOrder::Usage { conversation } => {
                 let errand = changes::usage(contact, conversation);
-                self.lanes.add(Lane::Settings, errand);
+                self.lanes.add(ErrandLane::Settings, errand);
             }
-            Order::Facts { conversation, kind } => {
+            ClientOrder::Facts { conversation, kind } => {
                 let errand = errands::facts(contact, conversation, kind);
-                self.lanes.add(Lane::Settings, errand);
+                self.lanes.add(ErrandLane::Settings, errand);
             }
-            Order::Change {
+            ClientOrder::Change {
                 conversation,
                 change,
             } => {
                 let errand = changes::change(contact, conversation, change);
-                self.lanes.add(Lane::Settings, errand);
+                self.lanes.add(ErrandLane::Settings, errand);
             }
-            Order::Compact {
+            ClientOrder::Compact {
                 conversation,
                 instructions,
             } => {
                 let errand = changes::compact(contact, conversation, instructions);
-                self.lanes.add(Lane::Compact, errand);
+                self.lanes.add(ErrandLane::Compact, errand);
             }
-            Order::Command {
+            ClientOrder::Command {
                 conversation,
                 command,
                 is_hidden,
@@ -213,45 +213,46 @@ impl Link {
                 let (end, ended) = oneshot::channel();
                 self.end_command = Some(end);
                 let errand = changes::command(contact, conversation, (command, is_hidden), ended);
-                self.lanes.add(Lane::Command, errand);
+                self.lanes.add(ErrandLane::Command, errand);
             }
             // The request is given up, at which the service ends the command.
-            Order::EndCommand => drop(self.end_command.take()),
-            Order::Files {
+            ClientOrder::EndCommand => drop(self.end_command.take()),
+            ClientOrder::Files {
                 conversation,
                 query,
             } => {
                 let errand = offers::files(contact, conversation, query);
-                self.lanes.add(Lane::Files, errand);
+                self.lanes.add(ErrandLane::Files, errand);
             }
-            Order::Offers { kind, folder } => {
+            ClientOrder::Offers { kind, folder } => {
                 let errand = offers::offers(contact, kind, folder);
-                self.lanes.add(Lane::Offers, errand);
+                self.lanes.add(ErrandLane::Offers, errand);
             }
-            Order::List { folder } => {
-                self.lanes.add(Lane::List, errands::list(contact, folder));
+            ClientOrder::List { folder } => {
+                self.lanes
+                    .add(ErrandLane::List, errands::list(contact, folder));
             }
-            Order::Create { title, folder } => {
+            ClientOrder::Create { title, folder } => {
                 self.make(async move |contact| errands::create(contact, title, folder).await);
             }
-            Order::Fork { conversation, seq } => {
+            ClientOrder::Fork { conversation, seq } => {
                 self.make(async move |contact| errands::fork(contact, &conversation, seq).await);
             }
-            Order::Rename {
+            ClientOrder::Rename {
                 conversation,
                 title,
             } => {
                 let errand = errands::rename(contact, conversation, title);
-                self.lanes.add(Lane::Rename, errand);
+                self.lanes.add(ErrandLane::Rename, errand);
             }
-            Order::Delete { conversation } => {
+            ClientOrder::Delete { conversation } => {
                 let errand = errands::delete(contact, conversation);
-                self.lanes.add(Lane::Delete, errand);
+                self.lanes.add(ErrandLane::Delete, errand);
             }
         }
     }
 
-    fn questions(&mut self) -> &mut Lanes<Lane> {
+    fn questions(&mut self) -> &mut Lanes<ErrandLane> {
         match &mut self.open {
             Some(open) => &mut open.questions,
             None => &mut self.lanes,
@@ -263,8 +264,8 @@ impl Link {
         if open.is_none_or(|open| open.followed.conversation != conversation) {
             self.choices += 1;
         }
-        self.open = Some(Open {
-            followed: Followed::new(Rc::clone(&self.contact), conversation),
+        self.open = Some(AttachedConversation {
+            followed: FollowedConversation::new(Rc::clone(&self.contact), conversation),
             questions: Lanes::default(),
         });
     }
@@ -277,10 +278,10 @@ impl Link {
         let contact = Rc::clone(&self.contact);
         let made = self.made.clone();
         let choices = self.choices;
-        self.lanes.add(Lane::Make, async move {
+        self.lanes.add(ErrandLane::Make, async move {
             match make(&contact).await {
                 // The receiver may have been dropped when the client left.
-                Ok(conversation) => drop(made.send(Made {
+                Ok(conversation) => drop(made.send(CreatedConversation {
                     conversation,
                     choices,
                 })),
@@ -292,7 +293,7 @@ impl Link {
         });
     }
 
-    fn open_made(&mut self, made: Made) {
+    fn open_made(&mut self, made: CreatedConversation) {
         if made.choices == self.choices {
             self.open(made.conversation);
         }

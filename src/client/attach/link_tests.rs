@@ -1,7 +1,7 @@
 use serde_json::json;
 
 use super::*;
-use crate::client::attach::pace::Pace;
+use crate::client::attach::pace::LinkTimeouts;
 use crate::client::attach::testing::*;
 use crate::client::testing::{Home, Part, Server, answer, summary};
 use std::time::Duration;
@@ -11,7 +11,7 @@ const CANCEL: &str = "/v1/conversations/c/cancel";
 const HISTORY: &str = "/v1/conversations/c/history";
 
 /// A client that is attached to `c`, whose stream stays open.
-async fn attached(pace: Pace) -> (Server, Home, Client) {
+async fn attached(pace: LinkTimeouts) -> (Server, Home, Client) {
     let server = service(vec![open(4, &[])]).await;
     let home = Home::of(&server);
     let mut client = Client::attached(&home.config, pace);
@@ -40,7 +40,7 @@ fn bodies(server: &Server, path: &str) -> Vec<String> {
 async fn opening_another_conversation_drops_the_stream_and_the_questions_of_the_first() {
     let (server, _home, mut client) = attached(hasty()).await;
     server.say(HISTORY, vec![vec![Part::Hang]]);
-    client.order(Order::Older {
+    client.order(ClientOrder::Older {
         conversation: "c".to_owned(),
         before: 3,
     });
@@ -68,12 +68,12 @@ async fn a_slow_question_delays_no_cancel_and_orders_of_a_kind_keep_their_sequen
     server.say(HISTORY, vec![vec![Part::Await(CANCEL), page.into()]]);
     let stopped = answer(200, &json!({"cancelled": true}));
     server.on(CANCEL, vec![stopped]);
-    client.order(Order::Older {
+    client.order(ClientOrder::Older {
         conversation: "c".to_owned(),
         before: 3,
     });
     server.until_asked(HISTORY).await;
-    client.order(Order::Cancel {
+    client.order(ClientOrder::Cancel {
         conversation: "c".to_owned(),
         run_id: Some(7),
         clear_queue: false,
@@ -96,7 +96,7 @@ async fn a_slow_question_delays_no_cancel_and_orders_of_a_kind_keep_their_sequen
     client.submit("k1");
     client.submit("k2");
     server.until_asked(PROMPT).await;
-    client.order(Order::List { folder: None });
+    client.order(ClientOrder::List { folder: None });
     let mut told = vec![];
     while told.len() < 2 {
         match client.next().await {
@@ -123,7 +123,7 @@ async fn a_prompt_whose_answer_is_lost_is_sent_again_with_its_key() {
     assert_eq!(client.next().await, accepted("k", 3));
     let body = r#"{"content":"hi","key":"k","by":"ana@pts/3"}"#;
     assert_eq!(bodies(&server, PROMPT), [body; 3]);
-    assert_eq!(Pace::default().resending, Duration::from_secs(10));
+    assert_eq!(LinkTimeouts::default().resending, Duration::from_secs(10));
 }
 
 /// Spec: [LINK-13]
@@ -165,7 +165,7 @@ async fn a_cancel_names_its_run_and_who_cancels() {
         ],
     );
     for cancelled in [true, false] {
-        client.order(Order::Cancel {
+        client.order(ClientOrder::Cancel {
             conversation: "c".to_owned(),
             run_id: Some(7),
             clear_queue: false,
@@ -178,12 +178,12 @@ async fn a_cancel_names_its_run_and_who_cancels() {
 }
 
 /// Every order that is answered with what went wrong.
-fn orders() -> Vec<(&'static str, Order)> {
+fn orders() -> Vec<(&'static str, ClientOrder)> {
     let conversation = "c".to_owned();
     vec![
         (
             CANCEL,
-            Order::Cancel {
+            ClientOrder::Cancel {
                 conversation: "c".to_owned(),
                 run_id: Some(7),
                 clear_queue: false,
@@ -191,34 +191,34 @@ fn orders() -> Vec<(&'static str, Order)> {
         ),
         (
             HISTORY,
-            Order::Whole {
+            ClientOrder::Whole {
                 conversation: "c".to_owned(),
                 seq: 7,
             },
         ),
-        ("/v1/conversations", Order::List { folder: None }),
+        ("/v1/conversations", ClientOrder::List { folder: None }),
         (
             "/v1/conversations",
-            Order::Create {
+            ClientOrder::Create {
                 title: None,
                 folder: None,
             },
         ),
         (
             "/v1/conversations/c/fork",
-            Order::Fork {
+            ClientOrder::Fork {
                 conversation: "c".to_owned(),
                 seq: None,
             },
         ),
         (
             SNAPSHOT,
-            Order::Rename {
+            ClientOrder::Rename {
                 conversation: conversation.clone(),
                 title: String::new(),
             },
         ),
-        (SNAPSHOT, Order::Delete { conversation }),
+        (SNAPSHOT, ClientOrder::Delete { conversation }),
     ]
 }
 
@@ -231,13 +231,13 @@ async fn every_order_that_fails_is_told_and_the_stream_stays() {
         client.order(order.clone());
         let reason = "no".to_owned();
         let failed = match order {
-            Order::Cancel { .. } => News::NotCancelled { reason },
+            ClientOrder::Cancel { .. } => News::NotCancelled { reason },
             _ => News::Failed { reason },
         };
         assert_eq!(client.next().await, failed, "{order:?}");
     }
     server.on(HISTORY, vec![problem(400, "no")]);
-    client.order(Order::Older {
+    client.order(ClientOrder::Older {
         conversation: "c".to_owned(),
         before: 7,
     });
@@ -249,7 +249,7 @@ async fn every_order_that_fails_is_told_and_the_stream_stays() {
     assert_eq!(client.next().await, nothing);
     // The other answers to a question for one event.
     server.on(HISTORY, vec![answer(200, &json!({"events": []}))]);
-    client.order(Order::Whole {
+    client.order(ClientOrder::Whole {
         conversation: "c".to_owned(),
         seq: 7,
     });
@@ -264,7 +264,7 @@ async fn an_order_goes_to_its_conversation_whatever_is_open() {
     client.open("d");
     server.on(CANCEL, vec![answer(200, &json!({"cancelled": true}))]);
     server.on(PROMPT, vec![answer(200, &json!({"run_id": 8}))]);
-    client.order(Order::Cancel {
+    client.order(ClientOrder::Cancel {
         conversation: "c".to_owned(),
         run_id: Some(7),
         clear_queue: false,
@@ -292,7 +292,7 @@ async fn pages_events_and_lists_are_had() {
             answer(200, &json!({"events": [past(5)]})),
         ],
     );
-    client.order(Order::Older {
+    client.order(ClientOrder::Older {
         conversation: "c".to_owned(),
         before: 7,
     });
@@ -303,7 +303,7 @@ async fn pages_events_and_lists_are_had() {
         panic!("no page");
     };
     assert_eq!((page.events.len(), page.before), (2, Some(5)));
-    client.order(Order::Whole {
+    client.order(ClientOrder::Whole {
         conversation: "c".to_owned(),
         seq: 5,
     });
@@ -317,7 +317,7 @@ async fn pages_events_and_lists_are_had() {
         "/v1/conversations",
         vec![answer(200, &first), answer(200, &last)],
     );
-    client.order(Order::List { folder: None });
+    client.order(ClientOrder::List { folder: None });
     let News::Listed(listed) = client.next().await else {
         panic!("no list");
     };
@@ -341,7 +341,7 @@ async fn what_is_made_is_opened_and_what_is_deleted_is_told() {
     for (path, order, id) in [
         (
             "/v1/conversations",
-            Order::Create {
+            ClientOrder::Create {
                 title: Some("Ideas".to_owned()),
                 folder: None,
             },
@@ -349,7 +349,7 @@ async fn what_is_made_is_opened_and_what_is_deleted_is_told() {
         ),
         (
             "/v1/conversations/n/fork",
-            Order::Fork {
+            ClientOrder::Fork {
                 conversation: "n".to_owned(),
                 seq: None,
             },
@@ -376,7 +376,7 @@ async fn what_is_made_is_opened_and_what_is_deleted_is_told() {
         ],
     );
     let conversation = "c".to_owned();
-    client.order(Order::Rename {
+    client.order(ClientOrder::Rename {
         conversation: conversation.clone(),
         title: "New".to_owned(),
     });
@@ -385,7 +385,7 @@ async fn what_is_made_is_opened_and_what_is_deleted_is_told() {
     }
     let body = r#"{"title":"New","by":"ana@pts/3"}"#;
     assert_eq!(bodies(&server, SNAPSHOT), [body]);
-    client.order(Order::Delete {
+    client.order(ClientOrder::Delete {
         conversation: conversation.clone(),
     });
     let trash = "/t".to_owned();
@@ -408,7 +408,7 @@ async fn what_is_made_is_not_opened_when_another_was_chosen_in_the_meantime() {
         vec![answer(200, &snapshot("d", "e-7-0"))],
     );
     server.say(answered, vec![open(7, &[])]);
-    client.order(Order::Create {
+    client.order(ClientOrder::Create {
         title: None,
         folder: None,
     });
@@ -417,7 +417,7 @@ async fn what_is_made_is_not_opened_when_another_was_chosen_in_the_meantime() {
     assert_eq!(client.tell(2).await, ["snapshot d e-7-0", "up"]);
     // The next of its kind is answered when the first is done.
     server.on("/v1/conversations", vec![problem(400, "no")]);
-    client.order(Order::Create {
+    client.order(ClientOrder::Create {
         title: None,
         folder: None,
     });
@@ -464,7 +464,7 @@ async fn a_client_that_leaves_closes_the_stream_and_what_it_ordered_last_is_sent
 /// Spec: [LINK-16]
 #[actix::test]
 async fn a_client_that_leaves_is_not_held_up() {
-    let pace = Pace {
+    let pace = LinkTimeouts {
         farewell: Duration::from_millis(20),
         ..hasty()
     };
@@ -481,5 +481,5 @@ async fn a_client_that_leaves_is_not_held_up() {
         .unwrap();
     server.until_left(EVENTS).await;
     drop(orders);
-    assert_eq!(Pace::default().farewell, Duration::from_secs(1));
+    assert_eq!(LinkTimeouts::default().farewell, Duration::from_secs(1));
 }

@@ -17,11 +17,11 @@ mod workflows;
 
 use std::cell::RefCell;
 
-use harness_tui::Options;
+use harness_tui::ClientOptions;
 use tokio::sync::mpsc;
 
 use crate::client::attach::contact::Contact;
-use crate::client::attach::pace::Pace;
+use crate::client::attach::pace::LinkTimeouts;
 use crate::client::error::CommandError;
 use crate::config::ClientConfig;
 
@@ -33,13 +33,16 @@ const MAX_NEWS: usize = 512;
 ///
 /// # Errors
 /// If no service can be used, or the terminal cannot be used.
-pub(super) async fn run(options: Options, config: &ClientConfig) -> Result<i32, CommandError> {
+pub(super) async fn run(
+    options: ClientOptions,
+    config: &ClientConfig,
+) -> Result<i32, CommandError> {
     let (news, to_show) = mpsc::channel(MAX_NEWS);
     let (orders, to_carry_out) = mpsc::unbounded_channel();
     let contact = Contact {
         config: config.clone(),
         name: options.name.clone(),
-        pace: Pace::default(),
+        pace: LinkTimeouts::default(),
         news,
         told_epoch: RefCell::default(),
     };

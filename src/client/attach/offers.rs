@@ -12,12 +12,12 @@ use crate::client::attach::contact::Contact;
 
 /// The answer to `GET /v1/models`, with the fields that a choice needs.
 #[derive(Debug, Deserialize)]
-struct Models {
-    models: Vec<Model>,
+struct ModelsAnswer {
+    models: Vec<OfferedModel>,
 }
 
 #[derive(Debug, Deserialize)]
-struct Model {
+struct OfferedModel {
     id: String,
     #[serde(default)]
     display_name: String,
@@ -29,7 +29,7 @@ struct Model {
     max_input_tokens: Option<u64>,
 }
 
-impl Model {
+impl OfferedModel {
     /// True if the model can be chosen.
     fn is_served(&self) -> bool {
         self.lifecycle.as_deref() != Some("retired")
@@ -38,7 +38,7 @@ impl Model {
 
 /// The answer to `GET /v1/skills` and `GET /v1/templates`.
 #[derive(Debug, Deserialize)]
-struct Named {
+struct NamedGuidance {
     #[serde(alias = "skills", alias = "templates")]
     named: Vec<NamedOne>,
     #[serde(default)]
@@ -95,14 +95,14 @@ async fn all(
 ) -> Result<(Vec<Offer>, Vec<String>), ApiError> {
     let route = match kind {
         OfferKind::Models => {
-            let Models { models } = contact.ask(&routes::models().answered_as()).await?;
-            let served = models.into_iter().filter(Model::is_served);
+            let ModelsAnswer { models } = contact.ask(&routes::models().answered_as()).await?;
+            let served = models.into_iter().filter(OfferedModel::is_served);
             return Ok((served.map(model).collect(), Vec::new()));
         }
         OfferKind::Skills => routes::skills(folder),
         OfferKind::Templates => routes::templates(folder),
     };
-    let Named { named, problems } = contact.ask(&route.answered_as()).await?;
+    let NamedGuidance { named, problems } = contact.ask(&route.answered_as()).await?;
     let offers = named.into_iter().map(|one| Offer {
         name: one.name,
         description: one.description,
@@ -110,7 +110,7 @@ async fn all(
     Ok((offers.collect(), problems))
 }
 
-fn model(model: Model) -> Offer {
+fn model(model: OfferedModel) -> Offer {
     let room = model.max_input_tokens;
     let room = room.map(|tokens| format!("{}k tokens", tokens / 1_000));
     let end = model.retires_at.as_deref().and_then(|time| time.get(..10));

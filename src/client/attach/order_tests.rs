@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use harness_protocol::{AnyOrder, Queue, RenewTools, ThinkingLevel};
-use harness_tui::{Change, Offer, OfferKind, Recipe, View};
+use harness_tui::{ConversationView, Offer, OfferKind, Recipe, SettingChange};
 use serde_json::{Value, json};
 
 use super::*;
-use crate::client::attach::pace::Pace;
+use crate::client::attach::pace::LinkTimeouts;
 use crate::client::attach::testing::*;
 use crate::client::testing::{Home, Part, Server, answer};
 
@@ -45,7 +45,7 @@ fn sent(server: &Server) -> Vec<String> {
 #[actix::test]
 async fn a_message_for_a_queue_is_sent_as_a_prompt_is() {
     let (server, _home, mut client) = attached().await;
-    let queue = |queue, key: &str| Order::Queue {
+    let queue = |queue, key: &str| ClientOrder::Queue {
         conversation: c(),
         queue,
         key: key.to_owned(),
@@ -94,7 +94,7 @@ async fn skills_and_templates_are_sent_with_what_was_written_behind_their_names(
     ] {
         let route = format!("/v1/conversations/c/{of_it}");
         server.on(&route, vec![answer(200, &json!({"run_id": 3}))]);
-        client.order(Order::Expand {
+        client.order(ClientOrder::Expand {
             conversation: c(),
             recipe,
             name: "x".to_owned(),
@@ -120,7 +120,7 @@ async fn what_waits_is_withdrawn_one_by_one_or_as_a_whole() {
         server.on(&route, vec![answer(200, &json!({"withdrawn": gone}))]);
         server.on(&route, vec![problem(404, "nothing of that name waits")]);
         let conversation = c();
-        client.order(Order::Withdraw { conversation, item });
+        client.order(ClientOrder::Withdraw { conversation, item });
         let withdrawn = News::Withdrawn {
             conversation: c(),
             item,
@@ -128,7 +128,7 @@ async fn what_waits_is_withdrawn_one_by_one_or_as_a_whole() {
         };
         assert_eq!(client.next().await, withdrawn);
         let conversation = c();
-        client.order(Order::Withdraw { conversation, item });
+        client.order(ClientOrder::Withdraw { conversation, item });
         let refused = News::NotWithdrawn {
             conversation: c(),
             item,
@@ -148,7 +148,7 @@ async fn a_conversation_goes_on_and_its_settings_are_changed() {
         let route = format!("/v1/conversations/c/{of_it}");
         server.on(&route, vec![answer(200, &json!({"run_id": 5}))]);
         let conversation = c();
-        client.order(Order::GoOn {
+        client.order(ClientOrder::GoOn {
             conversation,
             is_retry,
         });
@@ -159,15 +159,15 @@ async fn a_conversation_goes_on_and_its_settings_are_changed() {
     let set = json!({"settings": {}, "effective": {"model": "m"}, "tools": [], "active_tools": []});
     let name = "claude-x".to_owned();
     for (change, patch) in [
-        (Change::Model(Some(name)), r#"{"model":"claude-x"}"#),
-        (Change::Model(None), r#"{"model":null}"#),
+        (SettingChange::Model(Some(name)), r#"{"model":"claude-x"}"#),
+        (SettingChange::Model(None), r#"{"model":null}"#),
         (
-            Change::Thinking(Some(ThinkingLevel::XHigh)),
+            SettingChange::Thinking(Some(ThinkingLevel::XHigh)),
             r#"{"thinking":"xhigh"}"#,
         ),
     ] {
         server.on(SETTINGS, vec![answer(200, &set)]);
-        client.order(Order::Change {
+        client.order(ClientOrder::Change {
             conversation: c(),
             change,
         });
@@ -178,8 +178,8 @@ async fn a_conversation_goes_on_and_its_settings_are_changed() {
     }
     server.on(SETTINGS, vec![answer(200, &set)]);
     let conversation = c();
-    let view = View::Settings;
-    client.order(Order::Settings { conversation, view });
+    let view = ConversationView::Settings;
+    client.order(ClientOrder::Settings { conversation, view });
     let News::Settings { answer, .. } = client.next().await else {
         panic!("no settings");
     };
@@ -194,12 +194,12 @@ async fn a_past_that_takes_long_to_summarize_keeps_nothing_else_waiting() {
     let done = Part::from(answer(200, &done));
     server.say(COMPACT, vec![vec![Part::Await(STEER), done]]);
     server.on(STEER, vec![answer(200, &json!({"item": 1}))]);
-    client.order(Order::Compact {
+    client.order(ClientOrder::Compact {
         conversation: c(),
         instructions: Some("tests".to_owned()),
     });
     server.until_asked(COMPACT).await;
-    client.order(Order::Queue {
+    client.order(ClientOrder::Queue {
         conversation: c(),
         queue: Queue::Steer,
         key: "k".to_owned(),
@@ -215,7 +215,7 @@ async fn a_past_that_takes_long_to_summarize_keeps_nothing_else_waiting() {
     let expected =
         format!(r#"POST {COMPACT} {{"force":true,"instructions":"tests","by":"ana@pts/3"}}"#);
     assert_eq!(sent(&server)[0], expected);
-    assert_eq!(Pace::default().summarizing, Duration::from_mins(15));
+    assert_eq!(LinkTimeouts::default().summarizing, Duration::from_mins(15));
 }
 
 /// Spec: [LINK-23]
@@ -226,28 +226,28 @@ async fn what_fails_is_told_in_the_words_of_the_service() {
     for (route, order) in [
         (
             "/v1/conversations/c/retry",
-            Order::GoOn {
+            ClientOrder::GoOn {
                 conversation: c(),
                 is_retry: true,
             },
         ),
         (
             SETTINGS,
-            Order::Settings {
+            ClientOrder::Settings {
                 conversation: c(),
-                view: View::Settings,
+                view: ConversationView::Settings,
             },
         ),
         (
             SETTINGS,
-            Order::Change {
+            ClientOrder::Change {
                 conversation: c(),
-                change: Change::Model(None),
+                change: SettingChange::Model(None),
             },
         ),
         (
             COMPACT,
-            Order::Compact {
+            ClientOrder::Compact {
                 conversation,
                 instructions: None,
             },
@@ -301,7 +301,7 @@ async fn models_skills_and_templates_are_had() {
     ];
     for (kind, route, body, offers, problems) in kinds {
         server.on(route, vec![answer(200, &body), problem(502, "no")]);
-        client.order(Order::Offers { kind, folder: None });
+        client.order(ClientOrder::Offers { kind, folder: None });
         let offered = News::Offered {
             kind,
             folder: None,
@@ -309,7 +309,7 @@ async fn models_skills_and_templates_are_had() {
             problems,
         };
         assert_eq!(client.next().await, offered);
-        client.order(Order::Offers { kind, folder: None });
+        client.order(ClientOrder::Offers { kind, folder: None });
         let reason = "no".to_owned();
         assert_eq!(client.next().await, News::NotOffered { kind, reason });
     }
@@ -329,13 +329,13 @@ async fn a_list_names_the_folder_that_it_is_of() {
         "/v1/templates",
         vec![answer(200, &json!({"templates": []}))],
     );
-    client.order(Order::List {
+    client.order(ClientOrder::List {
         folder: folder.clone(),
     });
     assert_eq!(client.next().await, News::Listed(Vec::new()));
     for kind in [OfferKind::Skills, OfferKind::Templates] {
         let folder = folder.clone();
-        client.order(Order::Offers { kind, folder });
+        client.order(ClientOrder::Offers { kind, folder });
         assert!(
             matches!(client.next().await, News::Offered { folder: Some(it), .. } if it == "/src/a b")
         );
@@ -365,7 +365,7 @@ async fn only_a_service_that_knows_folders_is_told_one() {
         });
         server.on("/v1/service", vec![answer(200, &info)]);
         server.on("/v1/conversations", vec![problem(400, "no")]);
-        client.order(Order::Create {
+        client.order(ClientOrder::Create {
             title: None,
             folder: Some("/src/a".to_owned()),
         });
@@ -383,9 +383,9 @@ async fn tools_are_renewed_in_the_name_of_the_client() {
     let route = "/v1/conversations/c/tools";
     let set = json!({"settings": {}, "effective": {}, "tools": ["a"], "active_tools": ["a"]});
     server.on(route, vec![answer(200, &set), problem(409, "no")]);
-    let renew = || Order::Change {
+    let renew = || ClientOrder::Change {
         conversation: c(),
-        change: Change::Order(AnyOrder::from_order(&RenewTools::default()).unwrap()),
+        change: SettingChange::Order(AnyOrder::from_order(&RenewTools::default()).unwrap()),
     };
     client.order(renew());
     let conversation = c();

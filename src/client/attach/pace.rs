@@ -6,7 +6,7 @@ use crate::client::api::patience::{GivesUp, Patience};
 
 /// The time limits of the link.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Pace {
+pub(super) struct LinkTimeouts {
     /// The retry policy for following events: until the service refuses.
     pub(super) patience: Patience,
     /// The time during which a prompt whose answer was lost is sent again, from the first loss on.
@@ -17,7 +17,7 @@ pub(super) struct Pace {
     pub(super) farewell: Duration,
 }
 
-impl Default for Pace {
+impl Default for LinkTimeouts {
     fn default() -> Self {
         Self {
             patience: Patience {
@@ -41,7 +41,7 @@ mod tests {
     /// Spec: [LINK-05] [LINK-06]
     #[test]
     fn waits_grow_to_a_limit_and_the_first_is_within_a_second() {
-        let pace = Pace::default();
+        let pace = LinkTimeouts::default();
         assert_eq!(pace.patience.silence, Duration::from_secs(75));
         for (tries, longest) in [
             (0, 250),

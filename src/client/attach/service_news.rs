@@ -1,14 +1,14 @@
 //! The news for the terminal client about the service that it is attached to.
 
 use harness_protocol::{ApprovalMode, ServiceInfo, UpstreamKind};
-use harness_tui::{Difference, Service};
+use harness_tui::{Service, ServiceDifference};
 
 use crate::client::folder;
 use crate::client::remarks::Remark;
 
 /// The service, in the types of the client, with its differences from the settings of this shell.
 pub(super) fn service(info: &ServiceInfo, remarks: Vec<Remark>) -> Service {
-    let difference = |Remark { about, line }| Difference { about, line };
+    let difference = |Remark { about, line }| ServiceDifference { about, line };
     Service {
         epoch: info.epoch.clone(),
         version: info.version.clone(),

@@ -18,10 +18,15 @@ use crate::client::attach::contact::Contact;
 use crate::client::prompt_files::{self, PromptFileError};
 
 /// A text, and the files that go with it.
-type Said = (String, Vec<PromptFile>);
+type TextWithFiles = (String, Vec<PromptFile>);
 
 /// Sends a prompt and reports the outcome.
-pub(super) async fn submit(contact: Rc<Contact>, conversation: String, key: String, said: Said) {
+pub(super) async fn submit(
+    contact: Rc<Contact>,
+    conversation: String,
+    key: String,
+    said: TextWithFiles,
+) {
     let order = match prompt_order(&contact, &key, said).await {
         Ok(order) => order,
         Err(reason) => return contact.tell(News::NotAccepted { key, reason }).await,
@@ -36,7 +41,7 @@ pub(super) async fn queue(
     conversation: String,
     queue: Queue,
     key: String,
-    said: Said,
+    said: TextWithFiles,
 ) {
     let order = match prompt_order(&contact, &key, said).await {
         Ok(order) => order,
@@ -93,7 +98,7 @@ pub(super) async fn expand(
 async fn prompt_order(
     contact: &Contact,
     key: &str,
-    (content, files): Said,
+    (content, files): TextWithFiles,
 ) -> Result<PromptOrder, String> {
     let attachments = match files.is_empty() {
         true => Vec::new(),

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::time::Duration;
 
-use harness_tui::{News, Order};
+use harness_tui::{ClientOrder, News};
 use serde_json::{Value, json};
 use tokio::sync::mpsc::{Receiver, UnboundedSender, channel, unbounded_channel};
 use tokio::task::JoinHandle;
@@ -11,7 +11,7 @@ use tokio::task::JoinHandle;
 use crate::client::api::patience::Patience;
 use crate::client::attach::contact::Contact;
 use crate::client::attach::link;
-use crate::client::attach::pace::Pace;
+use crate::client::attach::pace::LinkTimeouts;
 use crate::client::testing::{Part, Server, answer, frames, opening, summary};
 use crate::config::ClientConfig;
 
@@ -22,32 +22,32 @@ pub(super) const SNAPSHOT: &str = "/v1/conversations/c";
 pub(super) const EVENTS: &str = "/v1/conversations/c/events";
 
 /// Tries again at once, and leaves time enough for what is ordered last.
-pub(super) fn hasty() -> Pace {
-    Pace {
+pub(super) fn hasty() -> LinkTimeouts {
+    LinkTimeouts {
         patience: Patience {
             first_wait: Duration::from_millis(1),
             longest_wait: Duration::from_millis(1),
-            ..Pace::default().patience
+            ..LinkTimeouts::default().patience
         },
         resending: Duration::from_millis(200),
         farewell: LIMIT,
-        ..Pace::default()
+        ..LinkTimeouts::default()
     }
 }
 
 /// The client: it orders, and gets the news.
 pub(super) struct Client {
-    pub(super) orders: UnboundedSender<Order>,
+    pub(super) orders: UnboundedSender<ClientOrder>,
     pub(super) news: Receiver<News>,
     pub(super) link: JoinHandle<()>,
 }
 
 impl Client {
-    pub(super) fn new(config: &ClientConfig, pace: Pace) -> Self {
+    pub(super) fn new(config: &ClientConfig, pace: LinkTimeouts) -> Self {
         Self::with_room(config, pace, 512)
     }
 
-    pub(super) fn with_room(config: &ClientConfig, pace: Pace, room: usize) -> Self {
+    pub(super) fn with_room(config: &ClientConfig, pace: LinkTimeouts, room: usize) -> Self {
         let (news, to_show) = channel(room);
         let (orders, to_carry_out) = unbounded_channel();
         let contact = Contact {
@@ -65,24 +65,24 @@ impl Client {
     }
 
     /// A client that has opened the conversation `c`.
-    pub(super) fn attached(config: &ClientConfig, pace: Pace) -> Self {
+    pub(super) fn attached(config: &ClientConfig, pace: LinkTimeouts) -> Self {
         let client = Self::new(config, pace);
         client.open("c");
         client
     }
 
-    pub(super) fn order(&self, order: Order) {
+    pub(super) fn order(&self, order: ClientOrder) {
         self.orders.send(order).unwrap();
     }
 
     pub(super) fn open(&self, conversation: &str) {
-        self.order(Order::Open {
+        self.order(ClientOrder::Open {
             conversation: conversation.to_owned(),
         });
     }
 
     pub(super) fn submit(&self, key: &str) {
-        self.order(Order::Submit {
+        self.order(ClientOrder::Submit {
             conversation: "c".to_owned(),
             key: key.to_owned(),
             content: "hi".to_owned(),

@@ -12,9 +12,9 @@ use harness_tui::{BoardNews, BoardOrder, News, PauseAt, WorkflowOrder};
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 
-use crate::client::api::connection::{Connection, RequestError};
+use crate::client::api::connection::{RequestError, ServiceConnection};
 use crate::client::api::error::ApiError;
-use crate::client::api::follower::{Follower, Start, Step, seq};
+use crate::client::api::follower::{EventFollower, FollowFrom, FollowerEvent, seq};
 use crate::client::api::routes;
 use crate::client::api::stream::Arrival;
 use crate::client::attach::contact::Contact;
@@ -27,7 +27,7 @@ const MAX_OUTPUT: usize = 64 * 1024;
 
 /// The kinds of errands. A cancel may take minutes, and a pause must not hold it up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum Lane {
+enum WorkflowLane {
     List,
     Order,
     Cancel,
@@ -38,7 +38,7 @@ enum Lane {
 pub(super) struct Workflows {
     contact: Rc<Contact>,
     followed: Option<FollowedWorkflow>,
-    lanes: Lanes<Lane>,
+    lanes: Lanes<WorkflowLane>,
 }
 
 /// The workflow that is followed. Dropping it closes its stream.
@@ -61,19 +61,19 @@ impl Workflows {
     pub(super) fn take(&mut self, order: BoardOrder) {
         let contact = Rc::clone(&self.contact);
         match order {
-            BoardOrder::List => self.lanes.add(Lane::List, list(contact)),
+            BoardOrder::List => self.lanes.add(WorkflowLane::List, list(contact)),
             BoardOrder::Follow { workflow } => self.follow(workflow),
             BoardOrder::Leave => self.followed = None,
             BoardOrder::Give { workflow, order } => {
                 let lane = match order {
-                    WorkflowOrder::Cancel => Lane::Cancel,
-                    _ => Lane::Order,
+                    WorkflowOrder::Cancel => WorkflowLane::Cancel,
+                    _ => WorkflowLane::Order,
                 };
                 self.lanes.add(lane, give(contact, workflow, order));
             }
             BoardOrder::Output { workflow, sha256 } => {
                 self.lanes
-                    .add(Lane::Output, output(contact, workflow, sha256));
+                    .add(WorkflowLane::Output, output(contact, workflow, sha256));
             }
         }
     }
@@ -202,22 +202,22 @@ async fn output(contact: Rc<Contact>, workflow: String, sha256: String) {
 }
 
 /// A question how the workflow is.
-type Look = LocalBoxFuture<'static, Result<WorkflowSnapshot, RequestError>>;
+type WorkflowLook = LocalBoxFuture<'static, Result<WorkflowSnapshot, RequestError>>;
 
 /// The known state of the workflow.
 #[derive(Default)]
-struct Known {
+struct KnownWorkflow {
     /// The service that was found last.
-    service: Option<Connection>,
+    service: Option<ServiceConnection>,
     /// The question that is on its way. There is one at a time, however fast records come.
-    look: Option<Look>,
+    look: Option<WorkflowLook>,
     /// True if something happened since the question was sent.
     is_stale: bool,
     /// The number of the last record.
     last: Option<u64>,
 }
 
-impl Known {
+impl KnownWorkflow {
     /// Asks for the workflow's state if that is stale, and no question is on its way.
     fn ask(&mut self, id: &str) {
         if self.is_stale
@@ -259,9 +259,9 @@ impl Known {
 /// Tells the client what happens in a workflow, until the service refuses.
 async fn follow(contact: Rc<Contact>, workflow: String, try_now: Rc<Notify>) {
     let Contact { config, name, .. } = &*contact;
-    let (patience, start) = (contact.pace.patience, Start::Snapshot(RECENT));
-    let mut follower = Follower::of_workflow(config, patience, &workflow, name, start);
-    let mut known = Known::default();
+    let (patience, start) = (contact.pace.patience, FollowFrom::Snapshot(RECENT));
+    let mut follower = EventFollower::of_workflow(config, patience, &workflow, name, start);
+    let mut known = KnownWorkflow::default();
     let refused = loop {
         known.ask(&workflow);
         let step = tokio::select! {
@@ -278,16 +278,16 @@ async fn follow(contact: Rc<Contact>, workflow: String, try_now: Rc<Notify>) {
         let id = workflow.clone();
         let news = match step {
             Err(error) => break error,
-            Ok(Step::Found(connection)) => {
+            Ok(FollowerEvent::Found(connection)) => {
                 known.service = Some(connection);
                 continue;
             }
-            Ok(Step::Workflow { snapshot, recent }) => {
+            Ok(FollowerEvent::Workflow { snapshot, recent }) => {
                 known.last = seq(&snapshot.position);
                 BoardNews::Followed { snapshot, recent }
             }
-            Ok(Step::Up) => BoardNews::Up { workflow: id },
-            Ok(Step::Event(arrival)) => {
+            Ok(FollowerEvent::Up) => BoardNews::Up { workflow: id },
+            Ok(FollowerEvent::Event(arrival)) => {
                 if known.misses(&arrival) {
                     follower.begin_anew();
                     continue;
@@ -297,13 +297,13 @@ async fn follow(contact: Rc<Contact>, workflow: String, try_now: Rc<Notify>) {
                     event: Box::new(arrival.event),
                 }
             }
-            Ok(Step::Invalid { reason }) => {
+            Ok(FollowerEvent::Invalid { reason }) => {
                 log::warn!("dropped what is no event of the workflow {workflow}: {reason}");
                 continue;
             }
             // Only a conversation has that.
-            Ok(Step::Snapshot { .. }) => continue,
-            Ok(Step::Down { error, wait, .. }) => {
+            Ok(FollowerEvent::Snapshot { .. }) => continue,
+            Ok(FollowerEvent::Down { error, wait, .. }) => {
                 known.look = None;
                 let hurry = try_now.notified();
                 let reason = error.to_string();

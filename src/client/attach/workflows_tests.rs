@@ -1,6 +1,6 @@
 //! The board of workflows: its news, and its orders.
 
-use harness_tui::Order;
+use harness_tui::ClientOrder;
 use serde_json::{Value, json};
 
 use super::*;
@@ -56,7 +56,7 @@ async fn workflow(streams: Vec<Vec<Part>>) -> (Server, Home, Client) {
 
 fn follows(client: &Client) {
     let workflow = "w1".to_owned();
-    client.order(Order::Board(BoardOrder::Follow { workflow }));
+    client.order(ClientOrder::Board(BoardOrder::Follow { workflow }));
 }
 
 /// The next news of the board, in short.
@@ -224,7 +224,7 @@ async fn each_order_is_one_request_in_the_clients_name_and_a_refusal_is_told() {
         ] {
             let order = order.clone();
             let workflow = "w1".to_owned();
-            client.order(Order::Board(BoardOrder::Give { workflow, order }));
+            client.order(ClientOrder::Board(BoardOrder::Give { workflow, order }));
             assert_eq!(told(&mut client).await, expected);
         }
         let requests = server.requests();
@@ -242,7 +242,7 @@ async fn a_list_and_the_end_of_an_output_are_had_and_what_is_gone_is_refused() {
     let mut client = Client::new(&home.config, hasty());
     let list = json!({"workflows": [snapshot_of("ready", "e-1-0")]});
     server.on("/v1/workflows", vec![answer(200, &list)]);
-    client.order(Order::Board(BoardOrder::List));
+    client.order(ClientOrder::Board(BoardOrder::List));
     let News::Board(BoardNews::Listed(listed)) = client.next().await else {
         panic!("no list");
     };
@@ -257,7 +257,7 @@ async fn a_list_and_the_end_of_an_output_are_had_and_what_is_gone_is_refused() {
     let refusal = problem(401, "it needs the token");
     server.on("/v1/workflows/w1/outputs/abc", vec![whole, refusal]);
     let ask = || {
-        Order::Board(BoardOrder::Output {
+        ClientOrder::Board(BoardOrder::Output {
             workflow: "w1".to_owned(),
             sha256: "abc".to_owned(),
         })

@@ -8,13 +8,13 @@ use harness_protocol::{
 use serde_json::{Value, json};
 
 use crate::cli::exit_codes::exits;
-use crate::client::api::connection::Connection;
+use crate::client::api::connection::ServiceConnection;
 use crate::client::api::routes;
 use crate::client::commands::approval_choice::{
     ChoiceError, WantedApproval, choose, command_line, parse_digest, short_digest,
 };
 use crate::client::commands::asks::judged;
-use crate::client::commands::common::{self, Changing, Common};
+use crate::client::commands::common::{self, ChangingArgs, CommonArgs};
 use crate::client::commands::conversations::ago;
 use crate::client::error::CommandError;
 use crate::client::folder;
@@ -37,19 +37,19 @@ const MAX_WHAT: usize = 80;
 /// The flags of `harness approvals`.
 #[derive(Debug, Args)]
 #[command(after_help = exits(APPROVALS_HELP, "done", "failed, or no service runs", None))]
-pub(crate) struct Approvals {
+pub(crate) struct ApprovalsArgs {
     /// Those of all conversations
     #[arg(long)]
     all: bool,
     /// The flags of all commands.
     #[command(flatten)]
-    pub(super) common: Common,
+    pub(super) common: CommonArgs,
 }
 
 /// The flags of `harness approve`.
 #[derive(Debug, Args)]
 #[command(after_help = exits(APPROVALS_HELP, "allowed", "failed, another operator answered before, or no service runs", None))]
-pub(crate) struct Approve {
+pub(crate) struct ApproveArgs {
     /// The number of the approval
     #[arg(value_name = "ID")]
     id: u64,
@@ -58,15 +58,15 @@ pub(crate) struct Approve {
     digest: Option<String>,
     /// How far it reaches; further than once makes the rule that the approval shows
     #[arg(long, value_enum, default_value = "once")]
-    scope: Reach,
+    scope: AnswerReach,
     /// The name of the client that answers, and the conversation.
     #[command(flatten)]
-    pub(super) changing: Changing,
+    pub(super) changing: ChangingArgs,
 }
 
 /// How far an answer reaches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Reach {
+enum AnswerReach {
     /// Only the change that is shown
     Once,
     /// To the end of the run
@@ -80,7 +80,7 @@ enum Reach {
 /// The flags of `harness deny`.
 #[derive(Debug, Args)]
 #[command(after_help = exits(APPROVALS_HELP, "denied", "failed, another operator answered before, or no service runs", None))]
-pub(crate) struct Deny {
+pub(crate) struct DenyArgs {
     /// The number of the approval
     #[arg(value_name = "ID")]
     id: u64,
@@ -95,7 +95,7 @@ pub(crate) struct Deny {
     stop: bool,
     /// The name of the client that answers, and the conversation.
     #[command(flatten)]
-    pub(super) changing: Changing,
+    pub(super) changing: ChangingArgs,
 }
 
 /// Shows what waits.
@@ -103,8 +103,8 @@ pub(crate) struct Deny {
 /// # Errors
 /// If that cannot be done.
 pub(super) async fn run(
-    approvals: &Approvals,
-    service: &Connection,
+    approvals: &ApprovalsArgs,
+    service: &ServiceConnection,
     output: &mut Output,
 ) -> Result<(), CommandError> {
     let common = &approvals.common;
@@ -138,8 +138,8 @@ pub(super) async fn run(
 /// # Errors
 /// If that cannot be done.
 pub(super) async fn approve(
-    approve: &Approve,
-    service: &Connection,
+    approve: &ApproveArgs,
+    service: &ServiceConnection,
     output: &mut Output,
 ) -> Result<(), CommandError> {
     let (id, digest) = (approve.id, approve.digest.as_deref());
@@ -147,10 +147,10 @@ pub(super) async fn approve(
         answer: Verdict::Allow,
         digest: None,
         scope: match approve.scope {
-            Reach::Once => Scope::Once,
-            Reach::Run => Scope::Run,
-            Reach::Conversation => Scope::Conversation,
-            Reach::Workspace => Scope::Workspace,
+            AnswerReach::Once => Scope::Once,
+            AnswerReach::Run => Scope::Run,
+            AnswerReach::Conversation => Scope::Conversation,
+            AnswerReach::Workspace => Scope::Workspace,
         },
         message: None,
         stop: false,
@@ -170,8 +170,8 @@ pub(super) async fn approve(
 /// # Errors
 /// If that cannot be done.
 pub(super) async fn deny(
-    deny: &Deny,
-    service: &Connection,
+    deny: &DenyArgs,
+    service: &ServiceConnection,
     output: &mut Output,
 ) -> Result<(), CommandError> {
     let (id, digest) = (deny.id, deny.digest.as_deref());
@@ -203,9 +203,9 @@ struct NamedApproval<'n> {
 /// Answers the approval that is meant, and prints which one that was.
 async fn give(
     named: NamedApproval<'_>,
-    common: &Common,
+    common: &CommonArgs,
     order: AnswerOrder,
-    service: &Connection,
+    service: &ServiceConnection,
     output: &mut Output,
 ) -> Result<(), CommandError> {
     let chosen = chosen(&named, common, service).await?;
@@ -230,8 +230,8 @@ async fn give(
 /// The open approval that is meant: in the named conversation, or by its number in the whole service.
 async fn chosen(
     named: &NamedApproval<'_>,
-    common: &Common,
-    service: &Connection,
+    common: &CommonArgs,
+    service: &ServiceConnection,
 ) -> Result<Result<Option<OpenApproval>, ChoiceError>, CommandError> {
     let &NamedApproval { id, digest, .. } = named;
     let (route, folder) = match common.which.named() {

@@ -8,7 +8,7 @@ use crate::visible;
 
 /// The flag `--asks`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Asks {
+pub(crate) enum AsksMode {
     /// Wait until an operator answers, wherever
     Wait,
     /// Deny it, and go on without
@@ -17,7 +17,7 @@ pub(crate) enum Asks {
     Stop,
 }
 
-impl Asks {
+impl AsksMode {
     /// The answer; none if the command waits.
     pub(super) fn answer(self, by: &str) -> Option<AnswerOrder> {
         let stop = match self {

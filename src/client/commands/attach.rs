@@ -11,12 +11,12 @@ use harness_actors::Redaction;
 use harness_protocol::{ServiceInfo, UpstreamKind};
 use serde_json::Map;
 
-use crate::client::api::connection::Connection;
+use crate::client::api::connection::ServiceConnection;
 use crate::client::api::discovery;
 use crate::client::attach;
 use crate::client::attach::name::client_name;
-use crate::client::background::{self, Waits, tell_end};
-use crate::client::commands::common::{Caller, Which};
+use crate::client::background::{self, StartWaits, tell_end};
+use crate::client::commands::common::{CallerArgs, ConversationArg};
 use crate::client::error::CommandError;
 use crate::client::folder;
 use crate::client::output::Output;
@@ -43,25 +43,25 @@ Exit codes:
 
 /// The flags of `harness attach`.
 #[derive(Debug, Args)]
-pub(crate) struct Attach {
+pub(crate) struct AttachArgs {
     /// The conversation.
     #[command(flatten)]
-    pub(super) which: Which,
+    pub(super) which: ConversationArg,
     /// Make a conversation and attach to it
     #[arg(long, value_name = "TITLE", num_args = 0..=1, conflicts_with = "conversation")]
     pub(super) new: Option<Option<String>>,
     /// The name of the client.
     #[command(flatten)]
-    pub(super) caller: Caller,
+    pub(super) caller: CallerArgs,
     /// Write lines one after the other, and never move the cursor
     #[arg(long)]
     pub(super) plain: bool,
     /// The colours
     #[arg(long, value_enum, env = "HARNESS_THEME", default_value = "auto")]
-    pub(super) theme: Theme,
+    pub(super) theme: ThemeFlag,
 }
 
-impl Attach {
+impl AttachArgs {
     /// Whether lines are wanted, which can go anywhere.
     pub(crate) fn is_plain(&self) -> bool {
         self.plain
@@ -70,7 +70,7 @@ impl Attach {
 
 /// The colours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum Theme {
+pub(super) enum ThemeFlag {
     /// For the background that the terminal says it has, else for a dark one
     Auto,
     /// For a dark background
@@ -81,7 +81,7 @@ pub(super) enum Theme {
     Terminal,
 }
 
-impl Theme {
+impl ThemeFlag {
     /// The chosen theme, by its name on the command line.
     pub(super) fn chosen(self) -> Option<&'static str> {
         match self {
@@ -118,7 +118,7 @@ pub(super) enum WithoutService {
 /// # Errors
 /// If there is no service, or the terminal cannot be used.
 pub(super) async fn run(
-    attach: &Attach,
+    attach: &AttachArgs,
     config: &ClientConfig,
     without_service: WithoutService,
     output: &mut Output,
@@ -137,7 +137,7 @@ pub(super) async fn run(
     getrandom::fill(&mut random).map_err(|error| CommandError::System {
         reason: format!("the system has no randomness: {error}"),
     })?;
-    let options = harness_tui::Options {
+    let options = harness_tui::ClientOptions {
         name: client_name(attach.caller.name()),
         client_key: format!("tui-{:016x}", u64::from_ne_bytes(random)),
         home: config.home.clone(),
@@ -151,7 +151,7 @@ pub(super) async fn run(
 
 /// Starts logging: to a file if the client has the screen, on which a line would be over what it
 /// shows; else to standard error.
-fn start_log(attach: &Attach, config: &ClientConfig, output: &mut Output) {
+fn start_log(attach: &AttachArgs, config: &ClientConfig, output: &mut Output) {
     let filter = env::var("RUST_LOG").unwrap_or_else(|_| LOG_FILTER.to_owned());
     let redaction = Redaction::new(config.secrets.clone());
     if !harness_tui::takes_screen(attach.plain) {
@@ -180,9 +180,9 @@ async fn start(
     config: &ClientConfig,
     is_demo: bool,
     output: &mut Output,
-) -> Result<Connection, CommandError> {
+) -> Result<ServiceConnection, CommandError> {
     let serve = background::serve(&config.home, is_demo)?;
-    let looking = background::find_or_start(config, serve, Waits::default());
+    let looking = background::find_or_start(config, serve, StartWaits::default());
     let found = patiently(looking, output).await;
     tell_end(&found, output);
     let (connection, remark) = found?;
@@ -219,14 +219,14 @@ mod tests {
     use clap::error::ErrorKind;
 
     use super::*;
-    use crate::cli::{Cli, Command};
+    use crate::cli::{Cli, ProgramCommand};
     use crate::client::ClientCommand;
 
-    fn parse(arguments: &[&str]) -> Result<Attach, ErrorKind> {
+    fn parse(arguments: &[&str]) -> Result<AttachArgs, ErrorKind> {
         let cli = Cli::try_parse_from(["harness"].iter().chain(arguments));
         match cli.map_err(|error| error.kind())? {
             Cli {
-                command: Some(Command::Client(ClientCommand::Attach(attach))),
+                command: Some(ProgramCommand::Client(ClientCommand::Attach(attach))),
                 ..
             } => Ok(attach),
             Cli {
@@ -251,7 +251,7 @@ mod tests {
             let attach = parse(command).unwrap();
             assert_eq!(attach.which.named(), None);
             assert_eq!((attach.new, attach.plain), (None, false));
-            assert_eq!(attach.theme, Theme::Auto);
+            assert_eq!(attach.theme, ThemeFlag::Auto);
             assert_eq!(attach.theme.chosen(), None);
             let new = |flags: &[&str]| parse(&[command, flags].concat()).unwrap().new;
             assert_eq!(new(&["--new"]), Some(None));

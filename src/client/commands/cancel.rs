@@ -1,13 +1,15 @@
 //! `harness cancel`: cancels the run that is going.
 
 use clap::Args;
-use harness_protocol::{CancelAnswer, CancelOrder, ConversationState, Event, Snapshot, Summary};
+use harness_protocol::{
+    CancelAnswer, CancelOrder, ConversationSnapshot, ConversationState, ConversationSummary, Event,
+};
 use serde_json::Value;
 
 use crate::cli::exit_codes::exits;
-use crate::client::api::connection::Connection;
+use crate::client::api::connection::ServiceConnection;
 use crate::client::api::routes;
-use crate::client::commands::common::{Caller, Json, Which, parsed};
+use crate::client::commands::common::{CallerArgs, ConversationArg, JsonFlag, parsed};
 use crate::client::error::CommandError;
 use crate::client::output::Output;
 
@@ -23,10 +25,10 @@ const TAIL: usize = 100;
 /// The flags of `harness cancel`.
 #[derive(Debug, Args)]
 #[command(after_help = exits(CANCEL_HELP, "done, whether a run was going or not", "failed, there is no such run, or no service runs", None))]
-pub(crate) struct Cancel {
+pub(crate) struct CancelArgs {
     /// The conversation.
     #[command(flatten)]
-    pub(super) which: Which,
+    pub(super) which: ConversationArg,
     /// Cancel this run only
     #[arg(long, value_name = "N")]
     pub(super) run: Option<u64>,
@@ -35,10 +37,10 @@ pub(crate) struct Cancel {
     pub(super) clear_queue: bool,
     /// The name of the client that cancels it.
     #[command(flatten)]
-    pub(super) caller: Caller,
+    pub(super) caller: CallerArgs,
     /// The form of the answer.
     #[command(flatten)]
-    pub(super) form: Json,
+    pub(super) form: JsonFlag,
 }
 
 /// Cancels the run and says whether one was going.
@@ -46,8 +48,8 @@ pub(crate) struct Cancel {
 /// # Errors
 /// If it cannot be cancelled.
 pub(super) async fn run(
-    order: &Cancel,
-    service: &Connection,
+    order: &CancelArgs,
+    service: &ServiceConnection,
     output: &mut Output,
 ) -> Result<(), CommandError> {
     let body = CancelOrder {
@@ -88,7 +90,7 @@ pub(super) async fn run(
 }
 
 /// True if a conversation certainly has no run of that number: they count from 1.
-fn is_unknown(run: u64, snapshot: &Snapshot) -> bool {
+fn is_unknown(run: u64, snapshot: &ConversationSnapshot) -> bool {
     let events = snapshot.history.events.iter().rev();
     let last = events
         .filter_map(|past| run_of(&past.event))
@@ -114,7 +116,7 @@ fn run_of(event: &Event) -> Option<u64> {
 }
 
 /// The run that is going.
-fn going(summary: &Summary) -> Option<u64> {
+fn going(summary: &ConversationSummary) -> Option<u64> {
     match summary.state {
         ConversationState::Running | ConversationState::WaitingApproval => summary.run_id,
         _ => None,
@@ -127,7 +129,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::cli::{Cli, Command};
+    use crate::cli::{Cli, ProgramCommand};
     use crate::client::ClientCommand;
     use crate::client::testing::{Home, Server, answer, recorded, summary};
 
@@ -199,7 +201,7 @@ mod tests {
             );
             server.on("/v1/conversations/c", vec![answer(200, &snapshot)]);
             let line = ["harness", "cancel", "-c", "c", "--run", run];
-            let Some(Command::Client(ClientCommand::Cancel(order))) =
+            let Some(ProgramCommand::Client(ClientCommand::Cancel(order))) =
                 Cli::try_parse_from(line).unwrap().command
             else {
                 panic!("no cancel");
@@ -239,7 +241,7 @@ mod tests {
             (&[], "no run was going\n", "{}"),
         ] {
             let line = ["harness", "cancel", "-c", "c"].iter().chain(flags);
-            let Some(Command::Client(ClientCommand::Cancel(order))) =
+            let Some(ProgramCommand::Client(ClientCommand::Cancel(order))) =
                 Cli::try_parse_from(line).unwrap().command
             else {
                 panic!("{flags:?}");

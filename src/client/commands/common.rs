@@ -9,11 +9,11 @@ use harness_protocol::AttachmentOrder;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::client::api::connection::{Connection, RequestError};
+use crate::client::api::connection::{RequestError, ServiceConnection};
 use crate::client::api::error::ApiError;
 use crate::client::api::patience::Patience;
 use crate::client::api::route::Route;
-use crate::client::commands::asks::Asks;
+use crate::client::commands::asks::AsksMode;
 use crate::client::error::CommandError;
 use crate::client::output::Output;
 use crate::client::prompt_text::Sought;
@@ -22,14 +22,14 @@ use crate::config::parse_duration;
 
 /// Which conversation a command is about.
 #[derive(Debug, Args)]
-pub(crate) struct Which {
+pub(crate) struct ConversationArg {
     /// The conversation, by its id or title or the beginning of one; the last one of this folder if
     /// left out, or a new one if it has none
     #[arg(short, long, value_name = "ID", value_parser = NonEmptyStringValueParser::new())]
     conversation: Option<String>,
 }
 
-impl Which {
+impl ConversationArg {
     /// The named conversation.
     pub(super) fn named(&self) -> Option<&str> {
         self.conversation.as_deref()
@@ -39,20 +39,20 @@ impl Which {
     ///
     /// # Errors
     /// See [`folder::conversation`].
-    pub(super) async fn find(&self, service: &Connection) -> Result<String, CommandError> {
+    pub(super) async fn find(&self, service: &ServiceConnection) -> Result<String, CommandError> {
         folder::conversation(self.named(), service).await
     }
 }
 
 /// The name of this client for the other clients.
 #[derive(Debug, Args)]
-pub(crate) struct Caller {
+pub(crate) struct CallerArgs {
     /// Your name, as the other clients are told it
     #[arg(long, value_name = "NAME", env = "HARNESS_NAME")]
     name: Option<String>,
 }
 
-impl Caller {
+impl CallerArgs {
     /// The name that was given.
     pub(super) fn name(&self) -> Option<String> {
         self.name.clone().filter(|name| !name.trim().is_empty())
@@ -61,16 +61,16 @@ impl Caller {
 
 /// The flags of most commands that ask about one conversation.
 #[derive(Debug, Args)]
-pub(crate) struct Common {
+pub(crate) struct CommonArgs {
     /// The conversation.
     #[command(flatten)]
-    pub(super) which: Which,
+    pub(super) which: ConversationArg,
     /// Print the answer of the service as JSON
     #[arg(long)]
     pub(super) json: bool,
 }
 
-impl Common {
+impl CommonArgs {
     /// Asks the conversation that is meant, and prints the answer.
     ///
     /// # Errors
@@ -78,7 +78,7 @@ impl Common {
     pub(super) async fn show<A: DeserializeOwned>(
         &self,
         route: impl FnOnce(&str) -> Route<A>,
-        service: &Connection,
+        service: &ServiceConnection,
         output: &mut Output,
         lines: impl FnOnce(A) -> Vec<String>,
     ) -> Result<(), CommandError> {
@@ -87,7 +87,7 @@ impl Common {
     }
 }
 
-impl Common {
+impl CommonArgs {
     /// Asks the conversation that is meant for a list, and prints it.
     ///
     /// # Errors
@@ -95,7 +95,7 @@ impl Common {
     pub(super) async fn list<A: DeserializeOwned>(
         &self,
         (route, member): (impl FnOnce(&str) -> Route<A>, &str),
-        service: &Connection,
+        service: &ServiceConnection,
         output: &mut Output,
         lines: impl FnOnce(A) -> Vec<String>,
     ) -> Result<(), CommandError> {
@@ -106,39 +106,39 @@ impl Common {
 
 /// The flags of most commands that change something in one conversation.
 #[derive(Debug, Args)]
-pub(crate) struct Changing {
+pub(crate) struct ChangingArgs {
     /// The name of the client that changes it.
     #[command(flatten)]
-    pub(super) caller: Caller,
+    pub(super) caller: CallerArgs,
     /// The flags of all commands.
     #[command(flatten)]
-    pub(super) common: Common,
+    pub(super) common: CommonArgs,
 }
 
 /// The flags of a command that starts a run and shows it.
 #[derive(Debug, Args)]
-pub(crate) struct Starting {
+pub(crate) struct StartingArgs {
     /// The conversation.
     #[command(flatten)]
-    pub(super) which: Which,
+    pub(super) which: ConversationArg,
     /// The name of the client that asks.
     #[command(flatten)]
-    pub(super) caller: Caller,
+    pub(super) caller: CallerArgs,
     /// Print every event of the run as JSON Lines in place of the reply's text
     #[arg(long)]
     pub(super) json: bool,
     /// The way to go when a tool waits for an operator's answer; wait at a terminal, or while another client
     /// is attached, and else deny
     #[arg(long, value_enum, value_name = "WHAT")]
-    pub(super) asks: Option<Asks>,
+    pub(super) asks: Option<AsksMode>,
     /// How the run is waited for and shown.
     #[command(flatten)]
-    pub(super) ways: Ways,
+    pub(super) ways: WaysArgs,
 }
 
 /// How a run is waited for and shown.
 #[derive(Debug, Clone, Default, Args)]
-pub(crate) struct Ways {
+pub(crate) struct WaysArgs {
     /// While another run is going, wait for its end and send it then
     #[arg(long)]
     pub(super) wait: bool,
@@ -160,10 +160,10 @@ fn duration(text: &str) -> Result<Duration, &'static str> {
 
 /// The flags of what is sent and followed like a prompt.
 #[derive(Debug, Args)]
-pub(crate) struct Sending {
+pub(crate) struct SendingArgs {
     /// The run.
     #[command(flatten)]
-    pub(super) starting: Starting,
+    pub(super) starting: StartingArgs,
     /// Names the order: one that was sent before with this key is not run again
     #[arg(long, value_name = "KEY", value_parser = NonEmptyStringValueParser::new())]
     pub(super) key: Option<String>,
@@ -171,14 +171,14 @@ pub(crate) struct Sending {
 
 /// A text for a conversation.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Message {
+pub(super) struct MessageArgs {
     /// In words.
     pub(super) text: String,
     /// In files.
     pub(super) files: Vec<AttachmentOrder>,
 }
 
-impl Message {
+impl MessageArgs {
     /// Reads what a command line says. Standard input may block, so that nothing may wait for
     /// events yet.
     ///
@@ -233,7 +233,7 @@ pub(super) async fn sent<A>(
 pub(super) async fn show<A: DeserializeOwned>(
     route: Route<A>,
     json: bool,
-    service: &Connection,
+    service: &ServiceConnection,
     output: &mut Output,
     lines: impl FnOnce(A) -> Vec<String>,
 ) -> Result<(), CommandError> {
@@ -243,7 +243,7 @@ pub(super) async fn show<A: DeserializeOwned>(
 
 /// The flag of commands that print one answer.
 #[derive(Debug, Args)]
-pub(crate) struct Json {
+pub(crate) struct JsonFlag {
     /// Print the answer of the service as JSON
     #[arg(long)]
     pub(super) json: bool,
@@ -256,7 +256,7 @@ pub(crate) struct Json {
 pub(super) async fn list<A: DeserializeOwned>(
     (route, member): (Route<A>, &str),
     json: bool,
-    service: &Connection,
+    service: &ServiceConnection,
     output: &mut Output,
     lines: impl FnOnce(A) -> Vec<String>,
 ) -> Result<(), CommandError> {

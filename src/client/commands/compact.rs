@@ -6,9 +6,9 @@ use clap::Args;
 use harness_protocol::{CompactAnswer, CompactOrder};
 
 use crate::cli::exit_codes::exits;
-use crate::client::api::connection::Connection;
+use crate::client::api::connection::ServiceConnection;
 use crate::client::api::routes;
-use crate::client::commands::common::Changing;
+use crate::client::commands::common::ChangingArgs;
 use crate::client::error::CommandError;
 use crate::client::output::Output;
 use crate::visible;
@@ -27,7 +27,7 @@ const COMPACT_TIMEOUT: Duration = Duration::from_secs(30 * 60);
 /// The flags of `harness compact`.
 #[derive(Debug, Args)]
 #[command(after_help = exits(COMPACT_HELP, "done, or there was no need", "failed, or no service runs", Some("stopped with Ctrl-C")))]
-pub(crate) struct Compact {
+pub(crate) struct CompactArgs {
     /// Summarize even if the conversation is well within the window
     #[arg(long)]
     pub(super) force: bool,
@@ -36,7 +36,7 @@ pub(crate) struct Compact {
     pub(super) instructions: Option<String>,
     /// The name of the client that changes it, and the conversation.
     #[command(flatten)]
-    pub(super) changing: Changing,
+    pub(super) changing: ChangingArgs,
 }
 
 /// Compacts a conversation and prints the result.
@@ -44,8 +44,8 @@ pub(crate) struct Compact {
 /// # Errors
 /// If it cannot be compacted.
 pub(super) async fn run(
-    compact: &Compact,
-    service: &Connection,
+    compact: &CompactArgs,
+    service: &ServiceConnection,
     output: &mut Output,
 ) -> Result<(), CommandError> {
     let order = CompactOrder {
@@ -92,7 +92,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::cli::{Cli, Command};
+    use crate::cli::{Cli, ProgramCommand};
     use crate::client::ClientCommand;
     use crate::client::testing::{Home, Server, answer, recorded};
 
@@ -123,7 +123,7 @@ mod tests {
             &[],
         ] {
             let line = ["harness", "compact", "-c", "c"].iter().chain(flags);
-            let Some(Command::Client(ClientCommand::Compact(compact))) =
+            let Some(ProgramCommand::Client(ClientCommand::Compact(compact))) =
                 Cli::try_parse_from(line).unwrap().command
             else {
                 panic!("{flags:?}");

@@ -4,10 +4,10 @@ use clap::Args;
 use harness_actors::journal::Position;
 use harness_protocol::Event;
 
-use crate::client::api::connection::Connection;
-use crate::client::api::follower::{Follower, Start};
+use crate::client::api::connection::ServiceConnection;
+use crate::client::api::follower::{EventFollower, FollowFrom};
 use crate::client::api::patience::{GivesUp, Patience};
-use crate::client::commands::common::Which;
+use crate::client::commands::common::ConversationArg;
 use crate::client::commands::follow::next_event;
 use crate::client::error::CommandError;
 use crate::client::event_line::event_line;
@@ -39,10 +39,10 @@ Exit codes:
 /// The flags of `harness events`.
 #[derive(Debug, Args)]
 #[command(after_help = EVENTS_HELP)]
-pub(crate) struct Events {
+pub(crate) struct EventsArgs {
     /// The conversation.
     #[command(flatten)]
-    pub(super) which: Which,
+    pub(super) which: ConversationArg,
     /// Begin right behind this position or record number; 0 is the beginning
     #[arg(long, value_name = "POSITION", value_parser = place, conflicts_with = "tail")]
     pub(super) after: Option<String>,
@@ -74,23 +74,23 @@ fn place(text: &str) -> Result<String, &'static str> {
 /// # Errors
 /// Why there are no more.
 pub(super) async fn run(
-    events: &Events,
-    service: &Connection,
+    events: &EventsArgs,
+    service: &ServiceConnection,
     config: &ClientConfig,
     mut patience: Patience,
     output: &mut Output,
 ) -> Result<(), CommandError> {
     let start = match (&events.after, events.tail) {
-        (Some(place), _) => Start::After(place.clone()),
-        (None, Some(count)) => Start::Tail(count),
-        (None, None) if events.no_follow => Start::After(BEGINNING.to_owned()),
-        (None, None) => Start::Now,
+        (Some(place), _) => FollowFrom::After(place.clone()),
+        (None, Some(count)) => FollowFrom::Tail(count),
+        (None, None) if events.no_follow => FollowFrom::After(BEGINNING.to_owned()),
+        (None, None) => FollowFrom::Now,
     };
     if events.no_reconnect {
         patience.gives_up = GivesUp::AtOnce;
     }
     let conversation = &events.which.find(service).await?;
-    let follower = Follower::new(config, patience, conversation, NAME, start);
+    let follower = EventFollower::new(config, patience, conversation, NAME, start);
     let mut follower = follower.open().await?;
     loop {
         let arrival = next_event(&mut follower, output).await?;
@@ -112,7 +112,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::cli::{Cli, Command};
+    use crate::cli::{Cli, ProgramCommand};
     use crate::client::ClientCommand;
     use crate::client::testing::{Home, Part, Server, frames, impatient, opening, recorded};
 
@@ -133,7 +133,7 @@ mod tests {
         ];
         server.say("/v1/conversations/c/events", vec![parts]);
         let line = ["harness", "events", "-c", "c", "--no-follow"];
-        let Some(Command::Client(ClientCommand::Events(events))) =
+        let Some(ProgramCommand::Client(ClientCommand::Events(events))) =
             Cli::try_parse_from(line).unwrap().command
         else {
             panic!("no events");
@@ -158,7 +158,7 @@ mod tests {
         server.say("/v1/conversations/c/events", vec![parts]);
         let line = ["harness", "events", "-c", "c", "--no-reconnect"];
         let cli = Cli::try_parse_from(line.iter().chain(flags)).unwrap();
-        let Some(Command::Client(ClientCommand::Events(events))) = cli.command else {
+        let Some(ProgramCommand::Client(ClientCommand::Events(events))) = cli.command else {
             panic!("{flags:?}");
         };
         let (mut output, record) = recorded();

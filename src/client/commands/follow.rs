@@ -1,7 +1,7 @@
 //! The events of a conversation as a command follows them.
 
 use crate::client::api::error::ApiError;
-use crate::client::api::follower::{Follower, Step};
+use crate::client::api::follower::{EventFollower, FollowerEvent};
 use crate::client::api::stream::Arrival;
 use crate::client::output::Output;
 
@@ -11,20 +11,23 @@ use crate::client::output::Output;
 /// # Errors
 /// Why there are no more.
 pub(crate) async fn next_event(
-    follower: &mut Follower,
+    follower: &mut EventFollower,
     output: &mut Output,
 ) -> Result<Arrival, ApiError> {
     loop {
         match follower.next().await? {
-            Step::Event(arrival) => return Ok(arrival),
-            Step::Invalid { reason } => output.note(&format!(
+            FollowerEvent::Event(arrival) => return Ok(arrival),
+            FollowerEvent::Invalid { reason } => output.note(&format!(
                 "harness: the event stream contains something that is not an event: {reason}"
             )),
-            Step::Down { error, wait, .. } => {
+            FollowerEvent::Down { error, wait, .. } => {
                 output.note(&format!("harness: {error}; attaching again in {wait:?}"));
                 tokio::time::sleep(wait).await;
             }
-            Step::Found(_) | Step::Snapshot { .. } | Step::Workflow { .. } | Step::Up => {}
+            FollowerEvent::Found(_)
+            | FollowerEvent::Snapshot { .. }
+            | FollowerEvent::Workflow { .. }
+            | FollowerEvent::Up => {}
         }
     }
 }

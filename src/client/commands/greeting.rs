@@ -1,6 +1,6 @@
 //! The first step of every command: it looks for the service, and warns where this shell differs from it.
 
-use crate::client::api::connection::Connection;
+use crate::client::api::connection::ServiceConnection;
 use crate::client::api::discovery;
 use crate::client::error::CommandError;
 use crate::client::output::Output;
@@ -25,7 +25,7 @@ pub(super) async fn greet(
     greeting: Greeting,
     config: &ClientConfig,
     output: &mut Output,
-) -> Result<Connection, CommandError> {
+) -> Result<ServiceConnection, CommandError> {
     let service = discovery::find(config).await?;
     let version = service.info().and_then(remarks::version);
     let differing = match greeting {

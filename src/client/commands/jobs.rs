@@ -6,9 +6,9 @@ use harness_protocol::{JobList, StopJobAnswer, StopJobOrder, words};
 
 use crate::cli::before_subcommand::WithoutSubcommand;
 use crate::cli::exit_codes::exits;
-use crate::client::api::connection::Connection;
+use crate::client::api::connection::ServiceConnection;
 use crate::client::api::routes;
-use crate::client::commands::common::{Changing, Common};
+use crate::client::commands::common::{ChangingArgs, CommonArgs};
 use crate::client::error::CommandError;
 use crate::client::fact_lines::{self, NO_JOBS};
 use crate::client::output::Output;
@@ -22,10 +22,10 @@ Examples:
 /// The flags of `harness jobs`.
 #[derive(Debug, Args)]
 #[command(after_help = exits(JOBS_HELP, "done, also if the job had ended before", "failed, there is no such job, or no service runs", None))]
-pub(crate) struct Jobs {
+pub(crate) struct JobsArgs {
     /// The flags of all commands.
     #[command(flatten)]
-    pub(super) common: WithoutSubcommand<Common>,
+    pub(super) common: WithoutSubcommand<CommonArgs>,
     /// The action; shows the jobs that run if left out.
     #[command(subcommand)]
     pub(super) action: Option<JobAction>,
@@ -35,18 +35,18 @@ pub(crate) struct Jobs {
 #[derive(Debug, Subcommand)]
 pub(crate) enum JobAction {
     /// Ask a job to end, and end it
-    Stop(Stop),
+    Stop(StopJobArgs),
 }
 
 /// The flags of `harness jobs stop`.
 #[derive(Debug, Args)]
-pub(crate) struct Stop {
+pub(crate) struct StopJobArgs {
     /// The number of the job
     #[arg(value_name = "JOB")]
     pub(super) job: u64,
     /// The name of the client that stops it, and the conversation.
     #[command(flatten)]
-    pub(super) changing: Changing,
+    pub(super) changing: ChangingArgs,
 }
 
 /// Shows what runs, or stops it.
@@ -54,8 +54,8 @@ pub(crate) struct Stop {
 /// # Errors
 /// If that cannot be done.
 pub(super) async fn run(
-    jobs: &Jobs,
-    service: &Connection,
+    jobs: &JobsArgs,
+    service: &ServiceConnection,
     clock: Clock,
     output: &mut Output,
 ) -> Result<(), CommandError> {
@@ -78,8 +78,8 @@ pub(super) async fn run(
             }
             Ok(())
         }
-        Some(JobAction::Stop(Stop { job, changing })) => {
-            let Changing { caller, common } = changing;
+        Some(JobAction::Stop(StopJobArgs { job, changing })) => {
+            let ChangingArgs { caller, common } = changing;
             let by = caller.name();
             let order = StopJobOrder { by };
             let route = |conversation: &str| routes::stop_job(conversation, *job, &order);
@@ -99,7 +99,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::cli::{Cli, Command};
+    use crate::cli::{Cli, ProgramCommand};
     use crate::client::ClientCommand;
     use crate::client::testing::{Home, Server, answer, clock, recorded};
 
@@ -158,7 +158,7 @@ mod tests {
             ),
         ] {
             let line = ["harness"].iter().chain(arguments);
-            let Some(Command::Client(ClientCommand::Jobs(jobs))) =
+            let Some(ProgramCommand::Client(ClientCommand::Jobs(jobs))) =
                 Cli::try_parse_from(line).unwrap().command
             else {
                 panic!("{arguments:?}");

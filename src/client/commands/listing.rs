@@ -3,7 +3,7 @@
 use clap::Args;
 use serde_json::Value;
 
-use crate::client::api::connection::{Connection, RequestError};
+use crate::client::api::connection::{RequestError, ServiceConnection};
 use crate::client::api::route::Route;
 use crate::client::commands::common::items;
 use crate::client::commands::table::table;
@@ -33,7 +33,7 @@ const MAX_DESCRIPTION: usize = 72;
 
 /// The flags of `harness skills` and `harness templates`.
 #[derive(Debug, Args)]
-pub(crate) struct Listing {
+pub(crate) struct ListingArgs {
     /// Print a JSON object with `items`
     #[arg(long)]
     pub(super) json: bool,
@@ -46,8 +46,8 @@ pub(crate) struct Listing {
 pub(super) async fn run(
     kind: &str,
     route: impl FnOnce(Option<&str>) -> Route<Value>,
-    listing: &Listing,
-    service: &Connection,
+    listing: &ListingArgs,
+    service: &ServiceConnection,
     output: &mut Output,
 ) -> Result<(), CommandError> {
     let malformed = || RequestError::Malformed {

@@ -6,7 +6,7 @@ use clap::error::ErrorKind;
 use serde_json::json;
 
 use super::*;
-use crate::cli::{Cli, Command};
+use crate::cli::{Cli, ProgramCommand};
 use crate::client::ClientCommand;
 use crate::client::api::patience::Patience;
 use crate::client::api::routes;
@@ -17,7 +17,7 @@ use crate::client::testing::{Home, Record, Server, answer, frames, impatient, op
 fn parse(arguments: &[&str]) -> ClientCommand {
     let line = ["harness"].iter().chain(arguments);
     match Cli::try_parse_from(line).unwrap().command {
-        Some(Command::Client(command)) => command,
+        Some(ProgramCommand::Client(command)) => command,
         other => panic!("{other:?}"),
     }
 }
@@ -25,9 +25,9 @@ fn parse(arguments: &[&str]) -> ClientCommand {
 async fn listed(kind: &str, json: bool, body: &Value) -> (Result<(), CommandError>, Record) {
     let server = Server::start().await;
     server.on(&format!("/v1/{kind}"), vec![answer(200, body)]);
-    let connection = Connection::new(server.named(), None);
+    let connection = ServiceConnection::new(server.named(), None);
     let (mut output, record) = recorded();
-    let listing = Listing { json };
+    let listing = ListingArgs { json };
     let route = match kind {
         "skills" => routes::skills,
         _ => routes::templates,

@@ -39,18 +39,18 @@ use serde_json::Value;
 
 use crate::cli::color::ColorFlag;
 use crate::cli::exit_codes::{asks, exits, runs};
-use crate::client::api::connection::Connection;
+use crate::client::api::connection::ServiceConnection;
 use crate::client::api::patience::Patience;
 use crate::client::api::route::Route;
 use crate::client::api::routes;
-pub(crate) use crate::client::commands::attach::Attach;
+pub(crate) use crate::client::commands::attach::AttachArgs;
 use crate::client::commands::attach::WithoutService;
-use crate::client::commands::common::{Common, Starting};
+use crate::client::commands::common::{CommonArgs, StartingArgs};
 use crate::client::commands::greeting::{Greeting, greet};
 use crate::client::commands::life::{logs, restart, status, stop};
-use crate::client::commands::listing::Listing;
-use crate::client::commands::order::Order;
-use crate::client::commands::said::Said;
+use crate::client::commands::listing::ListingArgs;
+use crate::client::commands::order::CommandOrder;
+use crate::client::commands::said::QueueMessageArgs;
 use crate::client::commands::workflow::WorkflowCommand;
 use crate::client::error::{CommandError, EXIT_DENIED, EXIT_LIMITED};
 use crate::client::interrupts::{Interrupts, until_interrupted};
@@ -63,70 +63,70 @@ use crate::config::{ClientConfig, HomeFlag};
 pub(crate) enum ClientCommand {
     /// Attach to a conversation in the terminal, beside other clients
     #[command(after_help = attach::HELP)]
-    Attach(Attach),
+    Attach(AttachArgs),
     /// List, make, show, rename, delete, fork and export conversations
-    Conversations(conversations::Conversations),
+    Conversations(conversations::ConversationsArgs),
     /// Follow the events of a conversation
-    Events(events::Events),
+    Events(events::EventsArgs),
     /// Send a prompt and stream the reply
-    Prompt(prompt::Prompt),
+    Prompt(prompt::PromptArgs),
     /// Cancel the run that is going
-    Cancel(cancel::Cancel),
+    Cancel(cancel::CancelArgs),
     /// Tell the model something in the run that is going
     #[command(after_help = exits(said::STEER_HELP, "it waits", "failed, or no service runs", None))]
-    Steer(Said),
+    Steer(QueueMessageArgs),
     /// Go on with this when the run would end
     #[command(after_help = exits(said::FOLLOW_UP_HELP, "it waits", "failed, or no service runs", None))]
-    FollowUp(Said),
+    FollowUp(QueueMessageArgs),
     /// Show or withdraw what waits to be said
-    Queue(queue::Queued),
+    Queue(queue::QueueArgs),
     /// Show what tools wait to change
-    Approvals(approvals::Approvals),
+    Approvals(approvals::ApprovalsArgs),
     /// Allow what a tool waits to change
-    Approve(approvals::Approve),
+    Approve(approvals::ApproveArgs),
     /// Refuse what a tool waits to change
-    Deny(approvals::Deny),
+    Deny(approvals::DenyArgs),
     /// Show or change the rules of what tools may change
-    Rules(rules::Rules),
+    Rules(rules::RulesArgs),
     /// Show or stop what runs in the background
-    Jobs(jobs::Jobs),
+    Jobs(jobs::JobsArgs),
     /// Take back what tools changed
-    Undo(undo::Undo),
+    Undo(undo::UndoArgs),
     /// Go on without a new prompt and stream the reply
     #[command(after_help = runs(resume::CONTINUE_HELP, resume::FAILED))]
-    Continue(Starting),
+    Continue(StartingArgs),
     /// Ask again for a reply that failed and stream it
     #[command(after_help = runs(resume::RETRY_HELP, resume::FAILED))]
-    Retry(Starting),
+    Retry(StartingArgs),
     /// Show or change the settings of a conversation
-    Settings(settings::Settings),
+    Settings(settings::SettingsArgs),
     /// Show or renew the tools that a conversation is offered
-    Tools(tools::Tools),
+    Tools(tools::ToolsArgs),
     /// Replace the past of a conversation by a summary
-    Compact(compact::Compact),
+    Compact(compact::CompactArgs),
     /// Show the tokens that a conversation used, and what they cost
     #[command(after_help = asks(usage::USAGE_HELP))]
-    Usage(Common),
+    Usage(CommonArgs),
     /// List the models that can be chosen
-    Models(models::Models),
+    Models(models::ModelsArgs),
     /// List the skills that there are
     #[command(after_help = asks(listing::SKILLS_HELP))]
-    Skills(Listing),
+    Skills(ListingArgs),
     /// List the prompt templates that there are
     #[command(after_help = asks(listing::TEMPLATES_HELP))]
-    Templates(Listing),
+    Templates(ListingArgs),
     /// Send a skill and stream the reply
-    Skill(skill::Skill),
+    Skill(skill::SkillArgs),
     /// Send a prompt template with arguments and stream the reply
-    Template(template::Template),
+    Template(template::TemplateArgs),
     /// Show what service runs, and where it differs from this shell
-    Status(status::Status),
+    Status(status::StatusArgs),
     /// Stop the running service
-    Stop(stop::Stop),
+    Stop(stop::StopArgs),
     /// Start this version in the place of the running service
-    Restart(restart::Restart),
+    Restart(restart::RestartArgs),
     /// Show the log of the service
-    Logs(logs::Logs),
+    Logs(logs::LogsArgs),
 }
 
 impl ClientCommand {
@@ -144,10 +144,20 @@ impl ClientCommand {
             Self::Logs(it) => logs::run(it, config, output).await,
             Self::Prompt(it) => start(it.order()?, config, output).await,
             Self::Continue(it) => {
-                start(Order::without_prompt(it, routes::resume), config, output).await
+                start(
+                    CommandOrder::without_prompt(it, routes::resume),
+                    config,
+                    output,
+                )
+                .await
             }
             Self::Retry(it) => {
-                start(Order::without_prompt(it, routes::retry), config, output).await
+                start(
+                    CommandOrder::without_prompt(it, routes::retry),
+                    config,
+                    output,
+                )
+                .await
             }
             Self::Skill(it) => start(it.order()?, config, output).await,
             Self::Template(it) => start(it.order(), config, output).await,
@@ -161,7 +171,9 @@ impl ClientCommand {
             Self::Deny(it) => asked(it, approvals::deny, config, output).await,
             Self::Rules(it) => asked(it, rules::run, config, output).await,
             Self::Jobs(it) => {
-                let show = async |it: &jobs::Jobs, service: &Connection, output: &mut Output| {
+                let show = async |it: &jobs::JobsArgs,
+                                  service: &ServiceConnection,
+                                  output: &mut Output| {
                     jobs::run(it, service, Clock::system(), output).await
                 };
                 asked(it, show, config, output).await
@@ -175,10 +187,11 @@ impl ClientCommand {
             Self::Skills(it) => list("skills", routes::skills, it, config, output).await,
             Self::Templates(it) => list("templates", routes::templates, it, config, output).await,
             Self::Events(it) => {
-                let follow =
-                    async |it: &events::Events, service: &Connection, output: &mut Output| {
-                        events::run(it, service, config, Patience::default(), output).await
-                    };
+                let follow = async |it: &events::EventsArgs,
+                                    service: &ServiceConnection,
+                                    output: &mut Output| {
+                    events::run(it, service, config, Patience::default(), output).await
+                };
                 asked(it, follow, config, output).await
             }
         }
@@ -206,7 +219,12 @@ pub(crate) fn run_workflow(command: &WorkflowCommand, home: &HomeFlag, color: Co
 }
 
 /// Attaches, after starting a service if none runs; the exit code.
-pub(crate) fn run_alone(attach: &Attach, is_demo: bool, home: &HomeFlag, color: ColorFlag) -> i32 {
+pub(crate) fn run_alone(
+    attach: &AttachArgs,
+    is_demo: bool,
+    home: &HomeFlag,
+    color: ColorFlag,
+) -> i32 {
     let mut output = Output::of_process(color);
     let result = ClientConfig::from_process(home).map_err(CommandError::from);
     let result = result.and_then(|config| {
@@ -218,7 +236,7 @@ pub(crate) fn run_alone(attach: &Attach, is_demo: bool, home: &HomeFlag, color: 
 
 /// Starts a run and shows it to its end.
 async fn start(
-    order: Order<'_>,
+    order: CommandOrder<'_>,
     config: &ClientConfig,
     output: &mut Output,
 ) -> Result<i32, CommandError> {
@@ -243,7 +261,7 @@ async fn start(
 
 /// Lets a message wait.
 async fn say(
-    said: &Said,
+    said: &QueueMessageArgs,
     queue: Queue,
     config: &ClientConfig,
     output: &mut Output,
@@ -258,7 +276,7 @@ async fn say(
 async fn list(
     kind: &str,
     route: impl FnOnce(Option<&str>) -> Route<Value>,
-    listing: &Listing,
+    listing: &ListingArgs,
     config: &ClientConfig,
     output: &mut Output,
 ) -> Result<i32, CommandError> {
@@ -269,7 +287,7 @@ async fn list(
 /// Asks the service something.
 async fn asked<C>(
     command: &C,
-    ask: impl AsyncFnOnce(&C, &Connection, &mut Output) -> Result<(), CommandError>,
+    ask: impl AsyncFnOnce(&C, &ServiceConnection, &mut Output) -> Result<(), CommandError>,
     config: &ClientConfig,
     output: &mut Output,
 ) -> Result<i32, CommandError> {
@@ -297,7 +315,7 @@ mod tests {
     use std::io;
 
     use super::*;
-    use crate::cli::{Cli, Command};
+    use crate::cli::{Cli, ProgramCommand};
     use crate::client::api::error::ApiError;
     use crate::client::api::stream::Break;
     use crate::client::prompt_text::{PromptTextError, Sought};
@@ -306,7 +324,7 @@ mod tests {
     fn parse(arguments: &[&str]) -> Result<ClientCommand, ErrorKind> {
         match Cli::try_parse_from(["harness"].iter().chain(arguments)) {
             Ok(Cli {
-                command: Some(Command::Client(command)),
+                command: Some(ProgramCommand::Client(command)),
                 ..
             }) => Ok(command),
             Ok(other) => panic!("{other:?}"),

@@ -5,7 +5,7 @@ use harness_protocol::words::thinking;
 use harness_protocol::{ModelEntry, ModelList};
 
 use crate::cli::exit_codes::asks;
-use crate::client::api::connection::Connection;
+use crate::client::api::connection::ServiceConnection;
 use crate::client::api::routes;
 use crate::client::commands::common;
 use crate::client::commands::table::{MAX_NAME, table};
@@ -24,7 +24,7 @@ const NOT_LISTED: &str = "not listed by the API";
 /// The flags of `harness models`.
 #[derive(Debug, Args)]
 #[command(after_help = asks(MODELS_HELP))]
-pub(crate) struct Models {
+pub(crate) struct ModelsArgs {
     /// Print the answer of the service as JSON
     #[arg(long)]
     pub(super) json: bool,
@@ -35,8 +35,8 @@ pub(crate) struct Models {
 /// # Errors
 /// If they cannot be had or printed.
 pub(super) async fn run(
-    models: &Models,
-    service: &Connection,
+    models: &ModelsArgs,
+    service: &ServiceConnection,
     output: &mut Output,
 ) -> Result<(), CommandError> {
     let default = service.info().map(|info| info.model.as_str());
@@ -103,7 +103,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::cli::{Cli, Command};
+    use crate::cli::{Cli, ProgramCommand};
     use crate::client::ClientCommand;
     use crate::client::testing::{Home, Server, answer, recorded};
 
@@ -120,7 +120,7 @@ mod tests {
         ]});
         server.on("/v1/models", vec![answer(200, &models)]);
         let line = ["harness", "models"];
-        let Some(Command::Client(ClientCommand::Models(order))) =
+        let Some(ProgramCommand::Client(ClientCommand::Models(order))) =
             Cli::try_parse_from(line).unwrap().command
         else {
             panic!("no models");
@@ -159,7 +159,7 @@ mod tests {
             ),
         ] {
             let (mut output, record) = recorded();
-            run(&Models { json }, &home.service().await, &mut output)
+            run(&ModelsArgs { json }, &home.service().await, &mut output)
                 .await
                 .unwrap();
             assert_eq!(record.out(), printed);

@@ -3,10 +3,10 @@
 use harness_protocol::{ContinueOrder, PromptAnswer};
 use serde_json::{Map, Value};
 
-use crate::client::api::connection::Connection;
+use crate::client::api::connection::ServiceConnection;
 use crate::client::api::route::Route;
-use crate::client::commands::asks::Asks;
-use crate::client::commands::common::{self, Sending, Starting, Ways};
+use crate::client::commands::asks::AsksMode;
+use crate::client::commands::common::{self, SendingArgs, StartingArgs, WaysArgs};
 use crate::client::error::CommandError;
 use crate::client::output::Output;
 use crate::client::{folder, known_models};
@@ -18,18 +18,18 @@ pub(super) const NAME: &str = "harness-prompt";
 type RouteTo<'c> = Box<dyn FnOnce(&str) -> Route<PromptAnswer> + 'c>;
 
 /// An order to a conversation that is not found yet.
-pub(super) struct Order<'c> {
-    place: Place<'c>,
+pub(super) struct CommandOrder<'c> {
+    place: OrderPlace<'c>,
     route: RouteTo<'c>,
     by: String,
-    key: Key,
+    key: OrderKey,
     json: bool,
-    asks: Option<Asks>,
-    ways: Ways,
+    asks: Option<AsksMode>,
+    ways: WaysArgs,
 }
 
 /// The conversation that an order is for.
-enum Place<'c> {
+enum OrderPlace<'c> {
     /// The named one, or else the last one of this folder.
     There(Option<&'c str>),
     /// One that is made for it, with these settings.
@@ -42,17 +42,17 @@ pub(super) struct Addressed {
     pub(super) route: Route<PromptAnswer>,
     /// How the other clients see who asks.
     pub(super) by: String,
-    pub(super) key: Key,
+    pub(super) key: OrderKey,
     pub(super) json: bool,
-    pub(super) asks: Option<Asks>,
-    pub(super) ways: Ways,
+    pub(super) asks: Option<AsksMode>,
+    pub(super) ways: WaysArgs,
     /// Whether the conversation was made for it.
     pub(super) is_new: bool,
 }
 
 /// The key by which the service knows an order that it got before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Key {
+pub(super) enum OrderKey {
     /// There is none, so that the order cannot be sent again without doing it twice.
     None,
     /// A new one.
@@ -61,39 +61,39 @@ pub(super) enum Key {
     Known,
 }
 
-impl<'c> Order<'c> {
+impl<'c> CommandOrder<'c> {
     /// An order with a key, so that sending it again after a break cannot run it twice. `route`
     /// makes the request of the conversation, the key and the name of who asks.
     pub(super) fn sending(
-        sending: &'c Sending,
+        sending: &'c SendingArgs,
         route: impl FnOnce(&str, String, String) -> Route<PromptAnswer> + 'c,
     ) -> Self {
         let text = sending.key.clone().unwrap_or_else(common::new_key);
         let key = match sending.key {
-            Some(_) => Key::Known,
-            None => Key::New,
+            Some(_) => OrderKey::Known,
+            None => OrderKey::New,
         };
         Self::new(&sending.starting, key, |to, by| route(to, text, by))
     }
 
     /// An order that continues without a prompt.
     pub(super) fn without_prompt(
-        starting: &'c Starting,
+        starting: &'c StartingArgs,
         route: impl FnOnce(&str, &ContinueOrder) -> Route<PromptAnswer> + 'c,
     ) -> Self {
         let route = |to: &str, by| route(to, &ContinueOrder { by: Some(by) });
-        Self::new(starting, Key::None, route)
+        Self::new(starting, OrderKey::None, route)
     }
 
     fn new(
-        starting: &'c Starting,
-        key: Key,
+        starting: &'c StartingArgs,
+        key: OrderKey,
         route: impl FnOnce(&str, String) -> Route<PromptAnswer> + 'c,
     ) -> Self {
         let by = starting.caller.name().unwrap_or_else(|| NAME.to_owned());
         let who = by.clone();
         Self {
-            place: Place::There(starting.which.named()),
+            place: OrderPlace::There(starting.which.named()),
             route: Box::new(|conversation| route(conversation, who)),
             by,
             key,
@@ -106,13 +106,13 @@ impl<'c> Order<'c> {
     /// The same order, to a conversation that is made for it.
     pub(super) fn in_new(self, settings: Map<String, Value>) -> Self {
         Self {
-            place: Place::New(settings),
+            place: OrderPlace::New(settings),
             ..self
         }
     }
 
     /// How its run is waited for and shown.
-    pub(super) fn ways(&self) -> &Ways {
+    pub(super) fn ways(&self) -> &WaysArgs {
         &self.ways
     }
 
@@ -122,13 +122,13 @@ impl<'c> Order<'c> {
     /// See [`folder::conversation`] and [`folder::make`].
     pub(super) async fn find(
         mut self,
-        service: &Connection,
+        service: &ServiceConnection,
         output: &mut Output,
     ) -> Result<Addressed, CommandError> {
-        let place = std::mem::replace(&mut self.place, Place::There(None));
+        let place = std::mem::replace(&mut self.place, OrderPlace::There(None));
         let (conversation, is_new) = match place {
-            Place::There(named) => (folder::conversation(named, service).await?, false),
-            Place::New(settings) => {
+            OrderPlace::There(named) => (folder::conversation(named, service).await?, false),
+            OrderPlace::New(settings) => {
                 known_models::warn(&settings, service, output).await;
                 let made = folder::make(None, settings, service).await?;
                 output.note(&format!("harness: conversation {made}"));

@@ -8,8 +8,8 @@ use serde_json::{Map, Value};
 
 use crate::cli::exit_codes::runs;
 use crate::client::api::routes;
-use crate::client::commands::common::{Message, Sending};
-use crate::client::commands::order::Order;
+use crate::client::commands::common::{MessageArgs, SendingArgs};
+use crate::client::commands::order::CommandOrder;
 use crate::client::error::CommandError;
 use crate::client::prompt_text::Sought;
 
@@ -32,7 +32,7 @@ leaves, as `| head` does, ends the command and not the run: `harness cancel` doe
 /// The flags of `harness prompt`.
 #[derive(Debug, Args)]
 #[command(after_help = runs(PROMPT_HELP, "the run failed or was interrupted, or no service runs"), mut_arg("key", |key| key.help(KEY_HELP)))]
-pub(crate) struct Prompt {
+pub(crate) struct PromptArgs {
     /// The question; `-`, or nothing when standard input is not a terminal, reads it from there
     #[arg(value_name = "TEXT")]
     pub(super) text: Vec<String>,
@@ -41,7 +41,7 @@ pub(crate) struct Prompt {
     pub(super) attach: Vec<PathBuf>,
     /// The mode of this run, in place of the conversation's: which changes tools may make
     #[arg(long, value_enum, value_name = "MODE")]
-    pub(super) mode: Option<Mode>,
+    pub(super) mode: Option<ModeFlag>,
     /// Let tools change what this rule covers in this run, such as 'edit(src/**)'; may be given several times
     #[arg(long, value_name = "RULE")]
     pub(super) allow: Vec<String>,
@@ -62,12 +62,12 @@ pub(crate) struct Prompt {
     pub(super) max_turns: Option<u32>,
     /// How it is sent.
     #[command(flatten)]
-    pub(super) sending: Sending,
+    pub(super) sending: SendingArgs,
 }
 
 /// The flag `--mode`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Mode {
+pub(crate) enum ModeFlag {
     /// Nothing is changed
     Plan,
     /// Every change is asked about
@@ -80,14 +80,14 @@ pub(crate) enum Mode {
     Locked,
 }
 
-impl From<Mode> for ApprovalMode {
-    fn from(mode: Mode) -> Self {
+impl From<ModeFlag> for ApprovalMode {
+    fn from(mode: ModeFlag) -> Self {
         match mode {
-            Mode::Plan => Self::Plan,
-            Mode::Ask => Self::Ask,
-            Mode::Edits => Self::Edits,
-            Mode::Sandbox => Self::Sandbox,
-            Mode::Locked => Self::Locked,
+            ModeFlag::Plan => Self::Plan,
+            ModeFlag::Ask => Self::Ask,
+            ModeFlag::Edits => Self::Edits,
+            ModeFlag::Sandbox => Self::Sandbox,
+            ModeFlag::Locked => Self::Locked,
         }
     }
 }
@@ -95,14 +95,14 @@ impl From<Mode> for ApprovalMode {
 /// The help for the key of a prompt.
 const KEY_HELP: &str = "Names the prompt: one that was sent before with this key is not run again";
 
-impl Prompt {
+impl PromptArgs {
     /// The order to send.
     ///
     /// # Errors
     /// If it cannot be read.
-    pub(super) fn order(&self) -> Result<Order<'_>, CommandError> {
+    pub(super) fn order(&self) -> Result<CommandOrder<'_>, CommandError> {
         let settings = self.settings()?;
-        let order = self.saying(Message::read(&self.text, &self.attach, Sought::Prompt)?);
+        let order = self.saying(MessageArgs::read(&self.text, &self.attach, Sought::Prompt)?);
         Ok(match settings {
             Some(settings) => order.in_new(settings),
             None => order,
@@ -135,8 +135,8 @@ impl Prompt {
         }
     }
 
-    pub(super) fn saying(&self, message: Message) -> Order<'_> {
-        Order::sending(&self.sending, |to, key, by| {
+    pub(super) fn saying(&self, message: MessageArgs) -> CommandOrder<'_> {
+        CommandOrder::sending(&self.sending, |to, key, by| {
             let order = PromptOrder {
                 content: message.text,
                 key: Some(key),

@@ -5,9 +5,9 @@ use harness_protocol::{QueueItem, QueueList, WithdrawAnswer, words};
 
 use crate::cli::before_subcommand::WithoutSubcommand;
 use crate::cli::exit_codes::exits;
-use crate::client::api::connection::Connection;
+use crate::client::api::connection::ServiceConnection;
 use crate::client::api::routes;
-use crate::client::commands::common::{Changing, Common};
+use crate::client::commands::common::{ChangingArgs, CommonArgs};
 use crate::client::error::CommandError;
 use crate::client::output::Output;
 use crate::visible;
@@ -24,10 +24,10 @@ Examples:
 /// The flags of `harness queue`.
 #[derive(Debug, Args)]
 #[command(after_help = exits(QUEUE_HELP, "done", "failed, the message does not wait any more, or no service runs", None))]
-pub(crate) struct Queued {
+pub(crate) struct QueueArgs {
     /// The flags of all commands.
     #[command(flatten)]
-    pub(super) common: WithoutSubcommand<Common>,
+    pub(super) common: WithoutSubcommand<CommonArgs>,
     /// The action; shows the waiting messages if left out.
     #[command(subcommand)]
     pub(super) action: Option<QueueAction>,
@@ -37,20 +37,20 @@ pub(crate) struct Queued {
 #[derive(Debug, Subcommand)]
 pub(crate) enum QueueAction {
     /// Withdraw one message
-    Withdraw(Withdraw),
+    Withdraw(WithdrawArgs),
     /// Withdraw all messages
-    Clear(Changing),
+    Clear(ChangingArgs),
 }
 
 /// The flags of `harness queue withdraw`.
 #[derive(Debug, Args)]
-pub(crate) struct Withdraw {
+pub(crate) struct WithdrawArgs {
     /// The number of the message
     #[arg(value_name = "ITEM")]
     pub(super) item: u64,
     /// The name of the client that changes it, and the conversation.
     #[command(flatten)]
-    pub(super) changing: Changing,
+    pub(super) changing: ChangingArgs,
 }
 
 /// Shows what waits, or withdraws it.
@@ -58,11 +58,11 @@ pub(crate) struct Withdraw {
 /// # Errors
 /// If that cannot be done.
 pub(super) async fn run(
-    queued: &Queued,
-    service: &Connection,
+    queued: &QueueArgs,
+    service: &ServiceConnection,
     output: &mut Output,
 ) -> Result<(), CommandError> {
-    let (item, Changing { caller, common }) = match &queued.action {
+    let (item, ChangingArgs { caller, common }) = match &queued.action {
         None => {
             let lines = |list: QueueList| table(&list.items);
             return queued
@@ -117,15 +117,15 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::cli::{Cli, Command};
+    use crate::cli::{Cli, ProgramCommand};
     use crate::client::ClientCommand;
-    use crate::client::commands::common::Message;
+    use crate::client::commands::common::MessageArgs;
     use crate::client::testing::{Home, Server, answer, impatient, recorded};
 
     fn client(arguments: &[&str]) -> ClientCommand {
         let line = ["harness"].iter().chain(arguments);
         match Cli::try_parse_from(line).unwrap().command {
-            Some(Command::Client(command)) => command,
+            Some(ProgramCommand::Client(command)) => command,
             other => panic!("{other:?}"),
         }
     }
@@ -159,9 +159,9 @@ mod tests {
                 panic!("{command:?}");
             };
             let (mut output, record) = recorded();
-            let message = Message {
+            let message = MessageArgs {
                 text: said.text.join(" "),
-                ..Message::default()
+                ..MessageArgs::default()
             };
             said.say(
                 queue,
@@ -196,9 +196,9 @@ mod tests {
             panic!("{command:?}");
         };
         let (mut output, record) = recorded();
-        let message = Message {
+        let message = MessageArgs {
             text: "Stop".to_owned(),
-            ..Message::default()
+            ..MessageArgs::default()
         };
         let (sending, service) = ((&home.config, impatient()), home.service().await);
         let saying = said.say(Queue::Steer, message, sending, &service, &mut output);

@@ -4,9 +4,9 @@ use clap::Args;
 use harness_protocol::{ChangeRules, HeldRule, NewRule, RuleAction, Rules as Held, Scope};
 
 use crate::cli::exit_codes::exits;
-use crate::client::api::connection::Connection;
+use crate::client::api::connection::ServiceConnection;
 use crate::client::api::routes;
-use crate::client::commands::common::{self, Changing};
+use crate::client::commands::common::{self, ChangingArgs};
 use crate::client::error::CommandError;
 use crate::client::fact_lines;
 use crate::client::idle_rules;
@@ -34,7 +34,7 @@ const MEMBER: &str = "rules";
 /// The flags of `harness rules`.
 #[derive(Debug, Args)]
 #[command(after_help = exits(RULES_HELP, "done", "failed, or no service runs", None))]
-pub(crate) struct Rules {
+pub(crate) struct RulesArgs {
     /// Make the changes that this covers without asking; may be given several times
     #[arg(long, value_name = "RULE")]
     allow: Vec<String>,
@@ -55,7 +55,7 @@ pub(crate) struct Rules {
     all: bool,
     /// The name of the client that changes them, and the conversation.
     #[command(flatten)]
-    changing: Changing,
+    changing: ChangingArgs,
 }
 
 /// Shows or changes rules.
@@ -63,11 +63,11 @@ pub(crate) struct Rules {
 /// # Errors
 /// If that cannot be done.
 pub(super) async fn run(
-    rules: &Rules,
-    service: &Connection,
+    rules: &RulesArgs,
+    service: &ServiceConnection,
     output: &mut Output,
 ) -> Result<(), CommandError> {
-    let Changing { caller, common } = &rules.changing;
+    let ChangingArgs { caller, common } = &rules.changing;
     if rules.all {
         return common::list(
             (routes::all_rules(), MEMBER),
@@ -112,7 +112,7 @@ pub(super) async fn run(
     common::list((route, MEMBER), common.json, service, output, lines).await
 }
 
-impl Rules {
+impl RulesArgs {
     fn added(&self) -> Vec<NewRule> {
         let rules = [
             (RuleAction::Allow, &self.allow),

@@ -6,24 +6,24 @@ use std::io::{self, IsTerminal as _};
 use std::pin::pin;
 
 use futures_util::future::LocalBoxFuture;
-use harness_protocol::{CancelOrder, Event, Outcome, PromptAnswer, State};
+use harness_protocol::{ActivityState, CancelOrder, EndOutcome, Event, PromptAnswer};
 
-use crate::client::api::connection::Connection;
+use crate::client::api::connection::ServiceConnection;
 use crate::client::api::error::ApiError;
-use crate::client::api::follower::{Follower, Start};
+use crate::client::api::follower::{EventFollower, FollowFrom};
 use crate::client::api::patience::Patience;
 use crate::client::api::{discovery, routes};
-use crate::client::commands::asks::{self, Asks};
+use crate::client::commands::asks::{self, AsksMode};
 use crate::client::commands::common;
 use crate::client::commands::follow::next_event;
-use crate::client::commands::order::{Addressed, Key};
+use crate::client::commands::order::{Addressed, OrderKey};
 use crate::client::commands::stops::Stops;
 use crate::client::error::{
     CommandError, EXIT_CANCELLED, EXIT_DENIED, EXIT_LIMITED, EXIT_TIMED_OUT,
 };
 use crate::client::interrupts::Interrupts;
 use crate::client::output::Output;
-use crate::client::run_view::{End, RunView, Shown};
+use crate::client::run_view::{RunView, ShownEnd, ShownItem};
 use crate::config::ClientConfig;
 
 /// How many events are asked for at once when a run is looked for.
@@ -141,11 +141,11 @@ pub(crate) async fn run(
         let fails = seen.end.is_some_and(|end| exit_code(end) != 0);
         for shown in seen.shown {
             match shown {
-                Shown::Text(_) if order.json => {}
-                Shown::Text(text) => output.text(&text)?,
+                ShownItem::Text(_) if order.json => {}
+                ShownItem::Text(text) => output.text(&text)?,
                 // Why it failed is no remark.
-                Shown::Note(note) if fails => output.tell(&note),
-                Shown::Note(note) => output.note(&note),
+                ShownItem::Note(note) if fails => output.tell(&note),
+                ShownItem::Note(note) => output.note(&note),
             }
         }
         if let Some(approval) = seen.asked {
@@ -155,7 +155,7 @@ pub(crate) async fn run(
             answering = Some(Box::pin(answer_approval(&order, config, approval.id)));
         }
         if let Some(end) = seen.end {
-            if end.outcome == Outcome::Cancelled && stops.is_late() {
+            if end.outcome == EndOutcome::Cancelled && stops.is_late() {
                 output.tell("harness: the time of --timeout is over; the run was cancelled");
                 return Ok(EXIT_TIMED_OUT);
             }
@@ -170,8 +170,8 @@ async fn attach(
     config: &ClientConfig,
     patience: Patience,
     output: &mut Output,
-) -> Result<Follower, CommandError> {
-    let mut follower = follower_of(order, config, patience, Start::Now).await?;
+) -> Result<EventFollower, CommandError> {
+    let mut follower = follower_of(order, config, patience, FollowFrom::Now).await?;
     loop {
         let arrival = next_event(&mut follower, output).await?;
         if matches!(arrival.event, Event::Attached { .. }) {
@@ -185,13 +185,13 @@ async fn attach(
 }
 
 /// The exit code for the end of a run.
-fn exit_code(end: End) -> i32 {
+fn exit_code(end: ShownEnd) -> i32 {
     match end.outcome {
-        Outcome::Error | Outcome::Interrupted | Outcome::Unknown => 1,
-        Outcome::Completed | Outcome::Cancelled if end.is_denied => EXIT_DENIED,
-        Outcome::Completed if end.is_limited => EXIT_LIMITED,
-        Outcome::Completed => 0,
-        Outcome::Cancelled => EXIT_CANCELLED,
+        EndOutcome::Error | EndOutcome::Interrupted | EndOutcome::Unknown => 1,
+        EndOutcome::Completed | EndOutcome::Cancelled if end.is_denied => EXIT_DENIED,
+        EndOutcome::Completed if end.is_limited => EXIT_LIMITED,
+        EndOutcome::Completed => 0,
+        EndOutcome::Cancelled => EXIT_CANCELLED,
     }
 }
 
@@ -204,16 +204,16 @@ async fn answer_approval(
     let connection = discovery::find(config).await?;
     let asks = match order.asks {
         Some(asks) => asks,
-        None if io::stderr().is_terminal() => Asks::Wait,
+        None if io::stderr().is_terminal() => AsksMode::Wait,
         None => {
             let snapshot = connection
                 .ask(&routes::snapshot(&order.conversation, 1))
                 .await?;
             // This command is one of them.
             if snapshot.attached > 1 {
-                Asks::Wait
+                AsksMode::Wait
             } else {
-                Asks::Deny
+                AsksMode::Deny
             }
         }
     };
@@ -230,14 +230,14 @@ async fn send(
     order: &Addressed,
     config: &ClientConfig,
     (patience, sending): (Patience, &PromptSending),
-    follower: &mut Follower,
+    follower: &mut EventFollower,
     output: &mut Output,
 ) -> Result<u64, CommandError> {
     let once = || send_once(order, config);
     let ((connection, run_id), tries) = loop {
         let sent = match order.key {
-            Key::None => once().await.map(|sent| (sent, 0)),
-            Key::New | Key::Known => common::sent(patience, output, once).await,
+            OrderKey::None => once().await.map(|sent| (sent, 0)),
+            OrderKey::New | OrderKey::Known => common::sent(patience, output, once).await,
         };
         match sent {
             Ok(sent) => break sent,
@@ -250,16 +250,19 @@ async fn send(
             Err(error) => return Err(error.into()),
         }
     };
-    if order.key == Key::Known || tries > 0 {
+    if order.key == OrderKey::Known || tries > 0 {
         let start = start_of(&connection, &order.conversation, run_id).await?;
-        let behind = Start::After((start - 1).to_string());
+        let behind = FollowFrom::After((start - 1).to_string());
         *follower = follower_of(order, config, patience, behind).await?;
     }
     Ok(run_id)
 }
 
 /// Waits until what was going has ended, by its events.
-async fn until_ended(follower: &mut Follower, output: &mut Output) -> Result<(), CommandError> {
+async fn until_ended(
+    follower: &mut EventFollower,
+    output: &mut Output,
+) -> Result<(), CommandError> {
     loop {
         match next_event(follower, output).await?.event {
             Event::RunEnded { .. }
@@ -268,7 +271,7 @@ async fn until_ended(follower: &mut Follower, output: &mut Output) -> Result<(),
             | Event::Compacted { .. }
             | Event::CompactionFailed { .. }
             | Event::Status {
-                state: State::Idle | State::Error,
+                state: ActivityState::Idle | ActivityState::Error,
                 ..
             } => return Ok(()),
             _ => {}
@@ -289,16 +292,16 @@ async fn follower_of(
     order: &Addressed,
     config: &ClientConfig,
     patience: Patience,
-    start: Start,
-) -> Result<Follower, ApiError> {
-    let follower = Follower::new(config, patience, &order.conversation, &order.by, start);
+    start: FollowFrom,
+) -> Result<EventFollower, ApiError> {
+    let follower = EventFollower::new(config, patience, &order.conversation, &order.by, start);
     follower.open().await
 }
 
 async fn send_once(
     order: &Addressed,
     config: &ClientConfig,
-) -> Result<(Connection, u64), ApiError> {
+) -> Result<(ServiceConnection, u64), ApiError> {
     let connection = discovery::find(config).await?;
     let PromptAnswer { run_id } = connection.ask(&order.route).await?;
     Ok((connection, run_id))
@@ -306,7 +309,7 @@ async fn send_once(
 
 /// The number of the first record of a run, found from the end of the history.
 async fn start_of(
-    connection: &Connection,
+    connection: &ServiceConnection,
     conversation: &str,
     run_id: u64,
 ) -> Result<u64, CommandError> {

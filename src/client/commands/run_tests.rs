@@ -2,9 +2,9 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
 use super::*;
-use crate::client::commands::common::Message;
-use crate::client::commands::common::Ways;
-use crate::client::commands::order::{NAME, Order};
+use crate::client::commands::common::MessageArgs;
+use crate::client::commands::common::WaysArgs;
+use crate::client::commands::order::{CommandOrder, NAME};
 use crate::client::testing::{
     Home, Part, Record, Server, answer, frames, impatient, opening, recorded,
 };
@@ -23,12 +23,12 @@ pub(super) fn order(key: Option<&str>, json: bool) -> Addressed {
     };
     Addressed {
         asks: None,
-        ways: Ways::default(),
+        ways: WaysArgs::default(),
         is_new: false,
         conversation: "default".to_owned(),
         route: routes::prompt("default", &body),
         by: NAME.to_owned(),
-        key: key.map_or(Key::New, |_| Key::Known),
+        key: key.map_or(OrderKey::New, |_| OrderKey::Known),
         json,
     }
 }
@@ -386,14 +386,14 @@ fn a_prompt_is_asked_under_a_name() {
     ] {
         let line = ["harness", "prompt"].iter().chain(flags);
         let command = crate::cli::Cli::try_parse_from(line).unwrap().command;
-        let Some(crate::cli::Command::Client(crate::client::ClientCommand::Prompt(prompt))) =
+        let Some(crate::cli::ProgramCommand::Client(crate::client::ClientCommand::Prompt(prompt))) =
             command
         else {
             panic!("{flags:?}");
         };
-        let message = Message {
+        let message = MessageArgs {
             text: "hi".to_owned(),
-            ..Message::default()
+            ..MessageArgs::default()
         };
         let order = prompt.saying(message).to("default".to_owned(), false);
         assert_eq!(order.by, name);
@@ -407,17 +407,17 @@ fn a_prompt_is_asked_under_a_name() {
 async fn a_run_without_a_prompt_is_shown_to_its_end_and_never_started_twice() {
     use clap::Parser as _;
 
-    use crate::cli::{Cli, Command};
+    use crate::cli::{Cli, ProgramCommand};
     use crate::client::ClientCommand;
 
     let resumed = |command: &str| {
         let line = ["harness", command, "--name", "ana"];
         match Cli::try_parse_from(line).unwrap().command {
-            Some(Command::Client(ClientCommand::Continue(it))) => {
-                Order::without_prompt(&it, routes::resume).to("default".to_owned(), false)
+            Some(ProgramCommand::Client(ClientCommand::Continue(it))) => {
+                CommandOrder::without_prompt(&it, routes::resume).to("default".to_owned(), false)
             }
-            Some(Command::Client(ClientCommand::Retry(it))) => {
-                Order::without_prompt(&it, routes::retry).to("default".to_owned(), false)
+            Some(ProgramCommand::Client(ClientCommand::Retry(it))) => {
+                CommandOrder::without_prompt(&it, routes::retry).to("default".to_owned(), false)
             }
             other => panic!("{other:?}"),
         }

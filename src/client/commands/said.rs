@@ -7,10 +7,10 @@ use clap::builder::NonEmptyStringValueParser;
 use harness_protocol::{PromptOrder, Queue, QueueAnswer};
 use serde_json::Value;
 
-use crate::client::api::connection::Connection;
+use crate::client::api::connection::ServiceConnection;
 use crate::client::api::patience::Patience;
 use crate::client::api::{discovery, routes};
-use crate::client::commands::common::{self, Changing, Message};
+use crate::client::commands::common::{self, ChangingArgs, MessageArgs};
 use crate::client::error::CommandError;
 use crate::client::output::Output;
 use crate::client::prompt_text::Sought;
@@ -34,7 +34,7 @@ number of the message, for `harness queue withdraw`.";
 
 /// The arguments of `harness steer` and `harness follow-up`.
 #[derive(Debug, Args)]
-pub(crate) struct Said {
+pub(crate) struct QueueMessageArgs {
     /// The text; `-`, or nothing when standard input is not a terminal, reads it from there
     #[arg(value_name = "TEXT")]
     pub(super) text: Vec<String>,
@@ -46,20 +46,20 @@ pub(crate) struct Said {
     pub(super) key: Option<String>,
     /// The name of the client that sends it, and the conversation.
     #[command(flatten)]
-    pub(super) changing: Changing,
+    pub(super) changing: ChangingArgs,
 }
 
-impl Said {
+impl QueueMessageArgs {
     /// The text of the command line.
     ///
     /// # Errors
     /// If it cannot be read.
-    pub(super) fn message(&self, queue: Queue) -> Result<Message, CommandError> {
+    pub(super) fn message(&self, queue: Queue) -> Result<MessageArgs, CommandError> {
         let sought = match queue {
             Queue::Steer => Sought::Steering,
             Queue::FollowUp => Sought::FollowUp,
         };
-        Message::read(&self.text, &self.attach, sought)
+        MessageArgs::read(&self.text, &self.attach, sought)
     }
 
     /// Queues a message, under one key however often it is sent, and prints its number.
@@ -69,9 +69,9 @@ impl Said {
     pub(super) async fn say(
         &self,
         queue: Queue,
-        message: Message,
+        message: MessageArgs,
         (config, patience): (&ClientConfig, Patience),
-        service: &Connection,
+        service: &ServiceConnection,
         output: &mut Output,
     ) -> Result<(), CommandError> {
         let order = PromptOrder {

@@ -3,14 +3,14 @@
 use clap::{Args, Subcommand};
 use harness_protocol::NO_TOOLS;
 use harness_protocol::words::named_settings;
-use harness_protocol::{ChangeSettings, FullSettings, SETTINGS, Setting, SettingsAnswer};
+use harness_protocol::{ChangeSettings, FullSettings, SETTINGS, SettingRow, SettingsAnswer};
 use serde_json::{Map, Value};
 
 use crate::cli::before_subcommand::WithoutSubcommand;
 use crate::cli::exit_codes::exits;
-use crate::client::api::connection::Connection;
+use crate::client::api::connection::ServiceConnection;
 use crate::client::api::routes;
-use crate::client::commands::common::{Changing, Common};
+use crate::client::commands::common::{ChangingArgs, CommonArgs};
 use crate::client::error::CommandError;
 use crate::client::known_models;
 use crate::client::output::Output;
@@ -30,7 +30,7 @@ const FAILED: &str = "failed, a value cannot be, or no service runs";
 
 /// The help of `harness settings set`, with the table of settings.
 fn set_help() -> String {
-    let row = |setting: &Setting| {
+    let row = |setting: &SettingRow| {
         let name = match setting.name {
             "active_tools" => "tools",
             name => name,
@@ -61,10 +61,10 @@ const MAX_SHOWN: usize = 200;
 /// The flags of `harness settings`.
 #[derive(Debug, Args)]
 #[command(after_help = exits(SETTINGS_HELP, "done", FAILED, None))]
-pub(crate) struct Settings {
+pub(crate) struct SettingsArgs {
     /// The flags of all commands.
     #[command(flatten)]
-    pub(super) common: WithoutSubcommand<Common>,
+    pub(super) common: WithoutSubcommand<CommonArgs>,
     /// The action; shows them if left out.
     #[command(subcommand)]
     pub(super) action: Option<SettingsAction>,
@@ -74,35 +74,35 @@ pub(crate) struct Settings {
 #[derive(Debug, Subcommand)]
 pub(crate) enum SettingsAction {
     /// Show what the next run has
-    Show(Common),
+    Show(CommonArgs),
     /// Change settings of this conversation
-    Set(Set),
+    Set(SetArgs),
     /// Take settings as the service has them
-    Unset(Unset),
+    Unset(UnsetArgs),
 }
 
 /// The flags of `harness settings set`.
 #[derive(Debug, Args)]
 #[command(after_help = set_help())]
-pub(crate) struct Set {
+pub(crate) struct SetArgs {
     /// Settings and their values, such as `thinking=high`; a list has commas
     #[arg(value_name = "NAME=VALUE", required = true)]
     pub(super) settings: Vec<String>,
     /// The name of the client that changes it, and the conversation.
     #[command(flatten)]
-    pub(super) changing: Changing,
+    pub(super) changing: ChangingArgs,
 }
 
 /// The flags of `harness settings unset`.
 #[derive(Debug, Args)]
 #[command(after_help = exits(UNSET_HELP, "done", "failed, there is no such setting, or no service runs", None))]
-pub(crate) struct Unset {
+pub(crate) struct UnsetArgs {
     /// Settings
     #[arg(value_name = "NAME", required = true)]
     pub(super) settings: Vec<String>,
     /// The name of the client that changes it, and the conversation.
     #[command(flatten)]
-    pub(super) changing: Changing,
+    pub(super) changing: ChangingArgs,
 }
 
 /// Shows or changes settings.
@@ -110,12 +110,12 @@ pub(crate) struct Unset {
 /// # Errors
 /// If that cannot be done.
 pub(super) async fn run(
-    order: &Settings,
-    service: &Connection,
+    order: &SettingsArgs,
+    service: &ServiceConnection,
     output: &mut Output,
 ) -> Result<(), CommandError> {
     let lines = |answer| lines(&answer);
-    let (settings, Changing { caller, common }) = match &order.action {
+    let (settings, ChangingArgs { caller, common }) = match &order.action {
         None => {
             return order
                 .common
@@ -168,7 +168,7 @@ fn key(name: &str) -> String {
 
 /// The value of a setting. What it cannot be, the service says in its words.
 fn value(name: &str, text: &str) -> Value {
-    Setting::named(name).map_or_else(|_| text.into(), |setting| setting.kind.read(text))
+    SettingRow::named(name).map_or_else(|_| text.into(), |setting| setting.kind.read(text))
 }
 
 /// The settings, each with its value and whether it is this conversation's own.
@@ -236,7 +236,7 @@ mod tests {
             assert_eq!(name, alias.or(Some(setting.name)));
         }
     }
-    use crate::cli::{Cli, Command};
+    use crate::cli::{Cli, ProgramCommand};
     use crate::client::ClientCommand;
     use crate::client::testing::{Home, Server, answer, recorded};
 
@@ -324,7 +324,7 @@ mod tests {
             ),
         ] {
             let line = ["harness"].iter().chain(arguments);
-            let Some(Command::Client(ClientCommand::Settings(order))) =
+            let Some(ProgramCommand::Client(ClientCommand::Settings(order))) =
                 Cli::try_parse_from(line).unwrap().command
             else {
                 panic!("{arguments:?}");

@@ -6,8 +6,8 @@ use serde_json::json;
 
 use crate::cli::exit_codes::runs;
 use crate::client::api::routes;
-use crate::client::commands::common::Sending;
-use crate::client::commands::order::Order;
+use crate::client::commands::common::SendingArgs;
+use crate::client::commands::order::CommandOrder;
 
 const TEMPLATE_HELP: &str = "\
 Examples:
@@ -20,7 +20,7 @@ What is shown, and what Ctrl-C does, is as with `harness prompt`.";
 /// The flags of `harness template`.
 #[derive(Debug, Args)]
 #[command(after_help = runs(TEMPLATE_HELP, "the run failed or was interrupted, there is no such template, or no service runs"))]
-pub(crate) struct Template {
+pub(crate) struct TemplateArgs {
     /// The template
     #[arg(value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     template: String,
@@ -29,14 +29,14 @@ pub(crate) struct Template {
     arguments: Vec<String>,
     /// How it is sent.
     #[command(flatten)]
-    pub(super) sending: Sending,
+    pub(super) sending: SendingArgs,
 }
 
-impl Template {
+impl TemplateArgs {
     /// The order to send.
-    pub(super) fn order(&self) -> Order<'_> {
+    pub(super) fn order(&self) -> CommandOrder<'_> {
         let (name, arguments) = (&self.template, &self.arguments);
-        Order::sending(&self.sending, move |to, key, by| {
+        CommandOrder::sending(&self.sending, move |to, key, by| {
             let order = json!({"name": name, "arguments": arguments, "key": key, "by": by});
             routes::template(to, &order)
         })

@@ -4,9 +4,9 @@ use clap::Args;
 use harness_protocol::{AnyOrder, RenewTools, SettingsAnswer};
 
 use crate::cli::exit_codes::asks;
-use crate::client::api::connection::Connection;
+use crate::client::api::connection::ServiceConnection;
 use crate::client::api::routes;
-use crate::client::commands::common::Changing;
+use crate::client::commands::common::ChangingArgs;
 use crate::client::error::CommandError;
 use crate::client::output::Output;
 
@@ -21,13 +21,13 @@ A conversation keeps the list of its first request, whatever tools come and go, 
 /// The flags of `harness tools`.
 #[derive(Debug, Args)]
 #[command(after_help = asks(TOOLS_HELP))]
-pub(crate) struct Tools {
+pub(crate) struct ToolsArgs {
     /// Offer the tools that there are now, from the next run on
     #[arg(long)]
     renew: bool,
     /// The name of the client that changes it, and the conversation.
     #[command(flatten)]
-    pub(super) changing: Changing,
+    pub(super) changing: ChangingArgs,
 }
 
 /// Shows the tools that a conversation is offered, after renewing them if that is asked for.
@@ -35,11 +35,11 @@ pub(crate) struct Tools {
 /// # Errors
 /// If that cannot be done.
 pub(super) async fn run(
-    tools: &Tools,
-    service: &Connection,
+    tools: &ToolsArgs,
+    service: &ServiceConnection,
     output: &mut Output,
 ) -> Result<(), CommandError> {
-    let Changing { caller, common } = &tools.changing;
+    let ChangingArgs { caller, common } = &tools.changing;
     let lines = |answer| lines(&answer);
     if !tools.renew {
         return common.show(routes::settings, service, output, lines).await;

@@ -4,9 +4,9 @@ use clap::Args;
 use harness_protocol::{UndoAnswer, UndoOrder, UndoTo, words};
 
 use crate::cli::exit_codes::exits;
-use crate::client::api::connection::Connection;
+use crate::client::api::connection::ServiceConnection;
 use crate::client::api::routes;
-use crate::client::commands::common::Changing;
+use crate::client::commands::common::ChangingArgs;
 use crate::client::error::CommandError;
 use crate::client::output::Output;
 use crate::visible;
@@ -23,7 +23,7 @@ commits stay unchanged.";
 /// The flags of `harness undo`.
 #[derive(Debug, Args)]
 #[command(after_help = exits(UNDO_HELP, "done, also where files were left", "failed, nothing to take back, or no service runs", None))]
-pub(crate) struct Undo {
+pub(crate) struct UndoArgs {
     /// Take back what this run and later ones changed
     #[arg(long, value_name = "RUN", conflicts_with = "to_seq")]
     to_run: Option<u64>,
@@ -35,7 +35,7 @@ pub(crate) struct Undo {
     dry_run: bool,
     /// The name of the client that takes it back, and the conversation.
     #[command(flatten)]
-    changing: Changing,
+    changing: ChangingArgs,
 }
 
 /// Takes changes back.
@@ -43,11 +43,11 @@ pub(crate) struct Undo {
 /// # Errors
 /// If that cannot be done.
 pub(super) async fn run(
-    undo: &Undo,
-    service: &Connection,
+    undo: &UndoArgs,
+    service: &ServiceConnection,
     output: &mut Output,
 ) -> Result<(), CommandError> {
-    let Changing { caller, common } = &undo.changing;
+    let ChangingArgs { caller, common } = &undo.changing;
     let run = undo.to_run.map(UndoTo::Run);
     let order = UndoOrder {
         to: run.or(undo.to_seq.map(UndoTo::Seq)),

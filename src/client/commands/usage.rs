@@ -1,10 +1,10 @@
 //! `harness usage`: the tokens that a conversation used, and what they cost.
 
-use harness_protocol::{Usage, UsageAnswer};
+use harness_protocol::{TokenUsage, UsageAnswer};
 
-use crate::client::api::connection::Connection;
+use crate::client::api::connection::ServiceConnection;
 use crate::client::api::routes;
-use crate::client::commands::common::Common;
+use crate::client::commands::common::CommonArgs;
 use crate::client::commands::table::{MAX_NAME, table};
 use crate::client::error::CommandError;
 use crate::client::output::Output;
@@ -22,8 +22,8 @@ A cost is shown only where the price of the model is known.";
 /// # Errors
 /// If that cannot be had or printed.
 pub(super) async fn run(
-    used: &Common,
-    service: &Connection,
+    used: &CommonArgs,
+    service: &ServiceConnection,
     output: &mut Output,
 ) -> Result<(), CommandError> {
     let lines = |answer| lines(&answer);
@@ -53,7 +53,7 @@ fn lines(answer: &UsageAnswer) -> Vec<String> {
     lines
 }
 
-fn row(name: String, usage: &Usage, cost: String) -> [String; 6] {
+fn row(name: String, usage: &TokenUsage, cost: String) -> [String; 6] {
     [
         name,
         usage.input_tokens.to_string(),
@@ -74,7 +74,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::cli::{Cli, Command};
+    use crate::cli::{Cli, ProgramCommand};
     use crate::client::ClientCommand;
     use crate::client::testing::{Home, Server, answer, recorded};
 
@@ -103,7 +103,7 @@ mod tests {
         let mut printed = Vec::new();
         for flags in [&[][..], &["--json"]] {
             let line = ["harness", "usage", "-c", "c"].iter().chain(flags);
-            let Some(Command::Client(ClientCommand::Usage(used))) =
+            let Some(ProgramCommand::Client(ClientCommand::Usage(used))) =
                 Cli::try_parse_from(line).unwrap().command
             else {
                 panic!("no usage");

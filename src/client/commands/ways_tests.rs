@@ -105,7 +105,9 @@ fn settings_of_a_run_are_those_of_a_new_conversation() {
     let parsed = |flags: &[&str]| {
         let line = ["harness", "prompt"].iter().chain(flags);
         match crate::cli::Cli::try_parse_from(line).unwrap().command {
-            Some(crate::cli::Command::Client(crate::client::ClientCommand::Prompt(it))) => it,
+            Some(crate::cli::ProgramCommand::Client(crate::client::ClientCommand::Prompt(it))) => {
+                it
+            }
             other => panic!("{other:?}"),
         }
     };

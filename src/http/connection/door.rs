@@ -20,7 +20,7 @@ const NEW: Duration = Duration::from_secs(1);
 
 /// Counts the connections of all workers.
 #[derive(Debug)]
-pub(crate) struct Door {
+pub(crate) struct ConnectionDoor {
     /// Maximum number of connections of clients that may use the service.
     max_known: usize,
     rooms: Mutex<Rooms>,
@@ -35,8 +35,8 @@ struct Rooms {
 
 /// The place of one connection; released when it is dropped.
 #[derive(Debug)]
-pub(in crate::http) struct Place {
-    door: Arc<Door>,
+pub(in crate::http) struct ConnectionPlace {
+    door: Arc<ConnectionDoor>,
     ticket: Arc<Ticket>,
     is_known: bool,
 }
@@ -48,7 +48,7 @@ struct Ticket {
     waker: AtomicWaker,
 }
 
-impl Door {
+impl ConnectionDoor {
     /// A door for that many connections of those who may use the service.
     pub(crate) fn new(max_known: usize) -> Self {
         Self {
@@ -58,7 +58,7 @@ impl Door {
     }
 
     /// A place for a connection of an unknown client.
-    pub(in crate::http) fn admit(self: &Arc<Self>, now: Instant) -> Place {
+    pub(in crate::http) fn admit(self: &Arc<Self>, now: Instant) -> ConnectionPlace {
         let ticket = Arc::<Ticket>::default();
         let mut rooms = self.rooms();
         rooms.strangers.push_back((now, Arc::clone(&ticket)));
@@ -68,7 +68,7 @@ impl Door {
             ticket.is_evicted.store(true, Ordering::Release);
             ticket.waker.wake();
         }
-        Place {
+        ConnectionPlace {
             door: Arc::clone(self),
             ticket,
             is_known: false,
@@ -80,7 +80,7 @@ impl Door {
     }
 }
 
-impl Place {
+impl ConnectionPlace {
     /// Moves to the room of those who may use the service; false if that is full.
     pub(in crate::http) fn recognize(&mut self) -> bool {
         if self.is_known {
@@ -111,7 +111,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for ConnectionPlace {
     fn drop(&mut self) {
         let mut rooms = self.door.rooms();
         if self.is_known {
@@ -153,20 +153,22 @@ mod tests {
 
     use super::*;
 
-    fn is_lost(place: &Place) -> bool {
+    fn is_lost(place: &ConnectionPlace) -> bool {
         place.is_lost(&Context::from_waker(Waker::noop()))
     }
 
     /// Spec: [SEC-17]
     #[test]
     fn strangers_drive_out_strangers_and_nobody_else() {
-        let door = Arc::new(Door::new(2));
+        let door = Arc::new(ConnectionDoor::new(2));
         let start = Instant::now();
         let mut owner = door.admit(start);
         assert!(owner.recognize() && owner.is_known());
-        let admit =
-            |count: usize, now| -> Vec<Place> { (0..count).map(|_| door.admit(now)).collect() };
-        let lost = |places: &[Place]| places.iter().filter(|place| is_lost(place)).count();
+        let admit = |count: usize, now| -> Vec<ConnectionPlace> {
+            (0..count).map(|_| door.admit(now)).collect()
+        };
+        let lost =
+            |places: &[ConnectionPlace]| places.iter().filter(|place| is_lost(place)).count();
         let first = admit(MAX_NEW_STRANGERS, start);
         assert_eq!(lost(&first), 0);
         let second = admit(2, start);
@@ -186,7 +188,7 @@ mod tests {
     /// Spec: [SEC-18]
     #[test]
     fn a_place_of_the_known_is_free_again_when_its_connection_ends() {
-        let door = Arc::new(Door::new(1));
+        let door = Arc::new(ConnectionDoor::new(1));
         let now = Instant::now();
         let (mut first, mut second) = (door.admit(now), door.admit(now));
         assert!(first.recognize() && first.recognize());
@@ -208,13 +210,14 @@ mod tests {
             }
         }
 
-        let door = Arc::new(Door::new(1));
+        let door = Arc::new(ConnectionDoor::new(1));
         let now = Instant::now();
         let first = door.admit(now);
         let flag = Arc::new(Flag(AtomicBool::new(false)));
         let waker = Waker::from(Arc::clone(&flag));
         assert!(!first.is_lost(&Context::from_waker(&waker)));
-        let others: Vec<Place> = (0..MAX_NEW_STRANGERS).map(|_| door.admit(now)).collect();
+        let others: Vec<ConnectionPlace> =
+            (0..MAX_NEW_STRANGERS).map(|_| door.admit(now)).collect();
         assert!(flag.0.load(Ordering::Relaxed) && is_lost(&first));
         drop(others);
     }

@@ -20,13 +20,13 @@ const IDLE_STRANGER: Duration = Duration::from_secs(3);
 /// The bytes that a client still has to send on its connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::http) struct Dues {
-    phase: Phase,
+    phase: ConnectionPhase,
     due: Option<Instant>,
     is_known: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Phase {
+enum ConnectionPhase {
     /// The rest of a head.
     Head,
     /// The rest of a body.
@@ -41,7 +41,7 @@ impl Dues {
     /// Those of a connection that was just accepted.
     pub(in crate::http) fn accepted(now: Instant) -> Self {
         Self {
-            phase: Phase::Head,
+            phase: ConnectionPhase::Head,
             due: Some(now + HEAD),
             is_known: false,
         }
@@ -54,38 +54,38 @@ impl Dues {
 
     /// Some bytes came.
     pub(in crate::http) fn arrived(&mut self, now: Instant) {
-        if self.phase == Phase::Idle {
-            self.owe(Phase::Head, Some(now + HEAD));
+        if self.phase == ConnectionPhase::Idle {
+            self.owe(ConnectionPhase::Head, Some(now + HEAD));
         }
     }
 
     /// A head is whole.
     pub(in crate::http) fn begun(&mut self, has_body: bool, now: Instant) {
         if has_body {
-            self.owe(Phase::Body, Some(now + BODY));
+            self.owe(ConnectionPhase::Body, Some(now + BODY));
         } else {
-            self.owe(Phase::Answer, None);
+            self.owe(ConnectionPhase::Answer, None);
         }
     }
 
     /// A body is whole.
     pub(in crate::http) fn body_ended(&mut self) {
-        if self.phase == Phase::Body {
-            self.owe(Phase::Answer, None);
+        if self.phase == ConnectionPhase::Body {
+            self.owe(ConnectionPhase::Answer, None);
         }
     }
 
     /// An answer was handed over to its end. The missing rest of the request's body stays owed.
     pub(in crate::http) fn answered(&mut self, now: Instant) {
-        if self.phase == Phase::Answer {
+        if self.phase == ConnectionPhase::Answer {
             let idle = if self.is_known { IDLE } else { IDLE_STRANGER };
-            self.owe(Phase::Idle, Some(now + idle));
+            self.owe(ConnectionPhase::Idle, Some(now + idle));
         }
     }
 
     /// True if the client owes the rest of a head.
     pub(in crate::http) fn is_head(&self) -> bool {
-        self.phase == Phase::Head
+        self.phase == ConnectionPhase::Head
     }
 
     /// The client may use the service.
@@ -93,7 +93,7 @@ impl Dues {
         self.is_known = true;
     }
 
-    fn owe(&mut self, phase: Phase, due: Option<Instant>) {
+    fn owe(&mut self, phase: ConnectionPhase, due: Option<Instant>) {
         self.phase = phase;
         self.due = due;
     }

@@ -25,9 +25,9 @@ mod socket;
 #[cfg(target_os = "linux")]
 mod socket_search;
 
-pub(crate) use self::door::Door;
+pub(crate) use self::door::ConnectionDoor;
 pub(super) use self::peer::Peer;
-pub(super) use self::socket::{Socket, Watch};
+pub(super) use self::socket::{ConnectionWatch, Socket};
 
 /// Time limit for a client that leaves sent bytes unacknowledged, or its window closed, before its connection is
 /// dropped. A stalled reader is not noticed otherwise: its response body is not even polled.
@@ -36,12 +36,12 @@ const UNACKNOWLEDGED_LIMIT: Duration = Duration::from_secs(20);
 /// One accepted connection.
 #[derive(Debug)]
 pub(super) struct Connection {
-    watch: Rc<Watch>,
+    watch: Rc<ConnectionWatch>,
 }
 
 /// The parts that one worker needs to take connections.
 pub(super) struct Reception {
-    door: Arc<Door>,
+    door: Arc<ConnectionDoor>,
     owner: u32,
     are_near: CommandsAreNear,
     peers: Peers,
@@ -49,7 +49,7 @@ pub(super) struct Reception {
 
 impl Reception {
     /// For connections that come through this door to a service of that user.
-    pub(super) fn new(door: Arc<Door>, owner: u32, are_near: CommandsAreNear) -> Self {
+    pub(super) fn new(door: Arc<ConnectionDoor>, owner: u32, are_near: CommandsAreNear) -> Self {
         Self {
             door,
             owner,
@@ -82,7 +82,7 @@ impl Reception {
             ([true, true], peer) | (_, peer @ Peer::Descendant) => peer,
             _ => Peer::Unknown,
         };
-        let watch = Watch::new(place, peer, local);
+        let watch = ConnectionWatch::new(place, peer, local);
         if matches!(peer, Peer::Uid(uid) if uid == self.owner && user_ns::can_be_told(uid)) {
             // The owner's connections do not count as strangers'. One above the limit is refused at its first request.
             watch.recognize();
@@ -126,7 +126,7 @@ impl Connection {
     }
 
     /// The watch over its client: the bytes that it owes, and whether it is known.
-    pub(super) fn watch(&self) -> &Rc<Watch> {
+    pub(super) fn watch(&self) -> &Rc<ConnectionWatch> {
         &self.watch
     }
 }
@@ -135,9 +135,9 @@ impl Connection {
 impl Connection {
     /// One of a test.
     pub(super) fn from(peer: Peer, local: SocketAddr) -> Self {
-        let place = Arc::new(Door::new(1)).admit(Instant::now());
+        let place = Arc::new(ConnectionDoor::new(1)).admit(Instant::now());
         Self {
-            watch: Rc::new(Watch::new(place, peer, local)),
+            watch: Rc::new(ConnectionWatch::new(place, peer, local)),
         }
     }
 }

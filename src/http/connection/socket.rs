@@ -13,7 +13,7 @@ use actix_web::rt::net::TcpStream;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep};
 
-use super::door::Place;
+use super::door::ConnectionPlace;
 use super::dues::Dues;
 use super::peer::Peer;
 
@@ -33,7 +33,7 @@ const LATE: &[u8] =
 
 /// The state that is shared by the socket, which sees bytes, and by the guard, which sees requests.
 #[derive(Debug)]
-pub(in crate::http) struct Watch {
+pub(in crate::http) struct ConnectionWatch {
     peer: Peer,
     local: SocketAddr,
     dues: Cell<Dues>,
@@ -44,13 +44,13 @@ pub(in crate::http) struct Watch {
     /// True if the server has a complete head of a stranger. It decodes all requests that it receives and keeps them in
     /// a hundred times their size, so that it receives one at a time.
     has_head: Cell<bool>,
-    place: RefCell<Place>,
+    place: RefCell<ConnectionPlace>,
     waker: RefCell<Option<Waker>>,
 }
 
-impl Watch {
+impl ConnectionWatch {
     /// Over a connection from `peer` to the address `local`, which has that place.
-    pub(in crate::http) fn new(place: Place, peer: Peer, local: SocketAddr) -> Self {
+    pub(in crate::http) fn new(place: ConnectionPlace, peer: Peer, local: SocketAddr) -> Self {
         Self {
             peer,
             local,
@@ -144,23 +144,23 @@ impl Watch {
 #[derive(Debug)]
 pub(in crate::http) struct Socket {
     stream: TcpStream,
-    watch: Rc<Watch>,
+    watch: Rc<ConnectionWatch>,
     alarm: Pin<Box<Sleep>>,
     /// The deadline that passed, and the time until which the socket is read for bytes that came before it.
     second_look: Option<(Instant, Instant)>,
     /// The bytes that a stranger sent after a head that the server has.
     held: Vec<u8>,
-    head: Head,
+    head: HeadScanner,
 }
 
 /// Finds the end of a head: the first empty line after a line with characters.
 #[derive(Debug, Clone, Copy, Default)]
-struct Head {
+struct HeadScanner {
     has_begun: bool,
     line_has_begun: bool,
 }
 
-impl Head {
+impl HeadScanner {
     /// Number of the bytes that belong to the head, and true if it ends with them.
     fn take(&mut self, bytes: &[u8]) -> (usize, bool) {
         for (at, byte) in bytes.iter().enumerate() {
@@ -183,7 +183,7 @@ impl Head {
 
 impl Socket {
     /// Watches over a connection.
-    pub(in crate::http) fn new(stream: TcpStream, watch: Rc<Watch>) -> Self {
+    pub(in crate::http) fn new(stream: TcpStream, watch: Rc<ConnectionWatch>) -> Self {
         let at = watch.dues.get().due().unwrap_or_else(Instant::now);
         Self {
             stream,
@@ -191,12 +191,12 @@ impl Socket {
             alarm: Box::pin(tokio::time::sleep_until(at)),
             second_look: None,
             held: Vec::new(),
-            head: Head::default(),
+            head: HeadScanner::default(),
         }
     }
 
     /// The watch over it.
-    pub(in crate::http) fn watch(&self) -> &Rc<Watch> {
+    pub(in crate::http) fn watch(&self) -> &Rc<ConnectionWatch> {
         &self.watch
     }
 
@@ -347,7 +347,7 @@ mod tests {
         ] {
             let both = [text, "GET /more"].concat();
             for cut in 0..text.len() {
-                let mut head = Head::default();
+                let mut head = HeadScanner::default();
                 let first = head.take(&both.as_bytes()[..cut]);
                 assert_eq!(first, (cut, false), "{text:?} {cut}");
                 let second = head.take(&both.as_bytes()[cut..]);

@@ -5,22 +5,22 @@ use std::net::{IpAddr, SocketAddr};
 use harness_actors::Secret;
 use subtle::ConstantTimeEq as _;
 
-use super::token::{NotNow, Token, TokenLease};
+use super::token::{NotNow, ServiceToken, TokenLease};
 
 /// The service's rules for who may use it.
 #[derive(Debug)]
-pub(crate) struct Access {
+pub(crate) struct AccessRules {
     /// The hosts that a request may be meant for.
     pub(crate) hosts: AllowedHosts,
     /// The token that every client shows except the owner's own processes.
-    pub(crate) token: Token,
+    pub(crate) token: ServiceToken,
     /// True if the owner's own processes must show it too.
     pub(crate) require_token: bool,
     /// The user who runs the service.
     pub(crate) owner: u32,
 }
 
-impl Access {
+impl AccessRules {
     /// The right of a client by its `Authorization` header. `None` if that does not show the token.
     /// The time that the comparison takes does not tell how much of the token was right.
     ///
@@ -116,9 +116,9 @@ mod tests {
     /// Spec: [SEC-06]
     #[actix_web::test]
     async fn the_token_is_compared_exactly() {
-        let access = Access {
+        let access = AccessRules {
             hosts: AllowedHosts::new(1, vec![]),
-            token: Token::fixed(Secret::from("0123456789abcdef")),
+            token: ServiceToken::fixed(Secret::from("0123456789abcdef")),
             require_token: true,
             owner: 0,
         };

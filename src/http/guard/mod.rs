@@ -18,8 +18,8 @@ mod access;
 mod token;
 mod watched;
 
-pub(crate) use self::access::{Access, AllowedHosts};
-pub(crate) use self::token::Token;
+pub(crate) use self::access::{AccessRules, AllowedHosts};
+pub(crate) use self::token::ServiceToken;
 pub(super) use self::token::TokenLease;
 
 /// The one route that needs no token; what it reveals to a stranger is that something answers, and
@@ -57,7 +57,7 @@ pub(super) fn require_token(request: &HttpRequest, doing: &str) -> Result<(), Re
 
 /// Lets a request through to its route, or answers it.
 pub(super) async fn guard(
-    access: web::Data<Access>,
+    access: web::Data<AccessRules>,
     mut request: ServiceRequest,
     next: Next<BoxBody>,
 ) -> Result<ServiceResponse<BoxBody>, Error> {
@@ -98,7 +98,7 @@ pub(super) async fn guard(
 }
 
 async fn judge(
-    access: &Access,
+    access: &AccessRules,
     request: &ServiceRequest,
     connection: Option<&Connection>,
 ) -> Result<Caller, Refusal> {
@@ -171,7 +171,10 @@ async fn judge(
 }
 
 /// The right of a client by the token. `None` if it does not show it.
-async fn lease_by(access: &Access, headers: &HeaderMap) -> Result<Option<TokenLease>, Refusal> {
+async fn lease_by(
+    access: &AccessRules,
+    headers: &HeaderMap,
+) -> Result<Option<TokenLease>, Refusal> {
     let mut shown = headers.get_all(header::AUTHORIZATION);
     match (shown.next(), shown.next()) {
         (Some(only), None) => {
@@ -244,7 +247,7 @@ fn is_forwarded(headers: &HeaderMap) -> bool {
 
 /// Checks the host of the header and, if the request names one, of its target.
 fn is_meant_for_us(
-    access: &Access,
+    access: &AccessRules,
     request: &ServiceRequest,
     connection: Option<&Connection>,
 ) -> bool {

@@ -18,9 +18,9 @@ async fn judged(
     path: &str,
     headers: &[(&'static str, &'static str)],
 ) -> Result<Caller, StatusCode> {
-    let access = Access {
+    let access = AccessRules {
         hosts: AllowedHosts::new(8421, vec![]),
-        token: Token::fixed(Secret::from("0123456789abcdef")),
+        token: ServiceToken::fixed(Secret::from("0123456789abcdef")),
         require_token,
         owner: OWNER,
     };

@@ -23,13 +23,13 @@ pub(crate) struct NotNow;
 
 /// The token, from a setting or from its file.
 #[derive(Clone)]
-pub(crate) struct Token(Arc<Kind>);
+pub(crate) struct ServiceToken(Arc<TokenKind>);
 
-enum Kind {
+enum TokenKind {
     Fixed(Secret),
     File {
         folder: StateFolder,
-        seen: Mutex<Seen>,
+        seen: Mutex<SeenToken>,
         learn: Learn,
         /// The number of times that the token was replaced.
         replaced: watch::Sender<u64>,
@@ -38,7 +38,7 @@ enum Kind {
     },
 }
 
-struct Seen {
+struct SeenToken {
     /// The stamp of the file; nothing if there was none.
     stamp: Option<TokenStamp>,
     /// The token in it; nothing if it held none.
@@ -57,20 +57,20 @@ pub(super) struct CurrentToken {
 /// The right that a client has by the token that it showed, for as long as that token counts.
 #[derive(Debug, Clone)]
 pub(in crate::http) struct TokenLease {
-    token: Token,
+    token: ServiceToken,
     number: u64,
 }
 
-impl std::fmt::Debug for Token {
+impl std::fmt::Debug for ServiceToken {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("***")
     }
 }
 
-impl Token {
+impl ServiceToken {
     /// One that stays.
     pub(crate) fn fixed(token: Secret) -> Self {
-        Self(Arc::new(Kind::Fixed(token)))
+        Self(Arc::new(TokenKind::Fixed(token)))
     }
 
     /// The token in the state folder, which is `token` now. `learn` receives each other one that is found there later,
@@ -80,12 +80,12 @@ impl Token {
         token: Secret,
         learn: impl Fn(&Secret) + Send + Sync + 'static,
     ) -> Self {
-        let seen = Mutex::new(Seen {
+        let seen = Mutex::new(SeenToken {
             stamp: folder.token_stamp(),
             token: Some(token),
         });
         let learn: Learn = Box::new(learn);
-        Self(Arc::new(Kind::File {
+        Self(Arc::new(TokenKind::File {
             folder,
             seen,
             learn,
@@ -100,7 +100,7 @@ impl Token {
     /// If it cannot be looked at now: the system lacks a thread or an open file, or the state folder
     /// is away.
     pub(super) async fn now(&self) -> Result<CurrentToken, NotNow> {
-        if let Kind::Fixed(token) = &*self.0 {
+        if let TokenKind::Fixed(token) = &*self.0 {
             return Ok(CurrentToken::first(token));
         }
         let kind = Arc::clone(&self.0);
@@ -120,7 +120,7 @@ impl Token {
 
     /// Looks at the file until no client depends on it.
     async fn watch(&self) {
-        let Kind::File {
+        let TokenKind::File {
             replaced,
             is_watched,
             ..
@@ -155,7 +155,7 @@ impl TokenLease {
     /// Waits until the token counts no longer; one from a setting always does. One task looks at the file for all
     /// that wait.
     pub(in crate::http) async fn ended(self) {
-        let Kind::File {
+        let TokenKind::File {
             replaced,
             is_watched,
             ..
@@ -177,7 +177,7 @@ impl TokenLease {
     }
 }
 
-impl Kind {
+impl TokenKind {
     fn look(&self) -> Result<CurrentToken, NotNow> {
         match self {
             Self::Fixed(token) => Ok(CurrentToken::first(token)),
@@ -234,7 +234,7 @@ mod tests {
 
     use super::*;
 
-    async fn secret(token: &Token) -> Result<Option<Secret>, NotNow> {
+    async fn secret(token: &ServiceToken) -> Result<Option<Secret>, NotNow> {
         token.now().await.map(|now| now.secret)
     }
 
@@ -248,7 +248,7 @@ mod tests {
         let learned = Arc::<Mutex<Vec<String>>>::default();
         let kept = Arc::clone(&learned);
         let learn = move |token: &Secret| kept.lock().unwrap().push(token.expose().to_owned());
-        let token = Token::in_file(folder, first.clone(), learn);
+        let token = ServiceToken::in_file(folder, first.clone(), learn);
         assert_eq!(secret(&token).await, Ok(Some(first)));
         std::fs::write(&file, "abcdefghijklmnopqrst\n").unwrap();
         assert_eq!(
@@ -275,7 +275,7 @@ mod tests {
         std::fs::remove_dir_all(&folder).unwrap();
         std::fs::rename(&away, &folder).unwrap();
         assert_eq!(secret(&token).await, Ok(Some("uvwxyz0123456789".into())));
-        let fixed = Token::fixed("0123456789abcdef".into());
+        let fixed = ServiceToken::fixed("0123456789abcdef".into());
         assert_eq!(secret(&fixed).await, Ok(Some("0123456789abcdef".into())));
     }
 
@@ -287,7 +287,7 @@ mod tests {
         let folder = StateFolder::open(&home.path().join("state")).unwrap();
         let first = folder.token().unwrap();
         let file = folder.path.join("token");
-        let token = Token::in_file(folder, first.clone(), |_| {});
+        let token = ServiceToken::in_file(folder, first.clone(), |_| {});
         let shown = token.now().await.unwrap();
         let mut ended = pin!(token.lease(&shown).ended());
         assert_eq!(ended.as_mut().now_or_never(), None);
@@ -303,13 +303,13 @@ mod tests {
         let shown = token.now().await.unwrap();
         assert_eq!(token.lease(&shown).ended().now_or_never(), None);
         // Without a stream no task looks any longer.
-        let Kind::File { is_watched, .. } = &*token.0 else {
+        let TokenKind::File { is_watched, .. } = &*token.0 else {
             panic!("it is in a file");
         };
         while *lock(is_watched) {
             tokio::time::sleep(LOOKS).await;
         }
-        let fixed = Token::fixed("0123456789abcdef".into());
+        let fixed = ServiceToken::fixed("0123456789abcdef".into());
         let shown = fixed.now().await.unwrap();
         assert_eq!(fixed.lease(&shown).ended().now_or_never(), None);
     }

@@ -10,24 +10,24 @@ use actix_web::error::PayloadError;
 use bytes::Bytes;
 use futures_util::Stream;
 
-use super::super::connection::Watch;
+use super::super::connection::ConnectionWatch;
 
 /// A body that notifies its connection when it is complete.
-pub(super) fn watched(payload: Payload, watch: Option<Rc<Watch>>) -> Payload {
+pub(super) fn watched(payload: Payload, watch: Option<Rc<ConnectionWatch>>) -> Payload {
     match (payload, watch) {
         (payload @ Payload::None, _) | (payload, None) => payload,
         (payload, Some(watch)) => Payload::Stream {
-            payload: Box::pin(Watched { payload, watch }),
+            payload: Box::pin(WatchedPayload { payload, watch }),
         },
     }
 }
 
-struct Watched {
+struct WatchedPayload {
     payload: Payload,
-    watch: Rc<Watch>,
+    watch: Rc<ConnectionWatch>,
 }
 
-impl Stream for Watched {
+impl Stream for WatchedPayload {
     type Item = Result<Bytes, PayloadError>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
@@ -40,7 +40,7 @@ impl Stream for Watched {
 }
 
 /// Notes the end of an answer when it is dropped.
-pub(super) struct AnswerEnd(pub(super) Option<Rc<Watch>>);
+pub(super) struct AnswerEnd(pub(super) Option<Rc<ConnectionWatch>>);
 
 impl AnswerEnd {
     pub(super) fn is_of_stranger(&self) -> bool {

@@ -5,24 +5,24 @@ use harness_actors::workflow::messages::CreateWorkflow;
 use harness_protocol::{NewWorkflow, WorkflowMade};
 use serde_json::json;
 
-use super::file::{Given, judge};
+use super::file::{GivenText, judge};
 use super::refuse::refuse;
 use crate::http::ask::{Late, ask_late};
 use crate::http::guard::require_token;
-use crate::http::problem::Answer;
+use crate::http::problem::HandlerResult;
 use crate::http::said::{key_of, name_of};
-use crate::http::shared::Shared;
+use crate::http::shared::HttpShared;
 use crate::http::{body, workspace};
 
 /// Makes a workflow, or reports the effect of the file in a dry run. Nothing of it runs.
 pub(in crate::http) async fn create(
     request: HttpRequest,
     payload: web::Payload,
-    shared: web::Data<Shared>,
-) -> Answer {
+    shared: web::Data<HttpShared>,
+) -> HandlerResult {
     let order: NewWorkflow = body::json(&request, payload).await?;
     require_token(&request, "to make a workflow")?;
-    let given = Given::from_body(order.path, order.spec)?;
+    let given = GivenText::from_body(order.path, order.spec)?;
     let named = match order.folder {
         Some(folder) => folder,
         None => shared.workspace.display().to_string(),

@@ -4,16 +4,16 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use harness_actors::beneath::{BeneathError, Folder, Links};
+use harness_actors::beneath::{BeneathError, FolderHandle, LinkPolicy};
 use harness_actors::blocking;
-use harness_actors::workflow::file::{FeatureList, FileProblem, Format, MAX_FILE, hash, read};
+use harness_actors::workflow::file::{FeatureList, FileFormat, FileProblem, MAX_FILE, hash, read};
 use harness_actors::workflow::manifest::Manifest;
 use harness_actors::workflow::messages::GivenFile;
 use harness_actors::workflow::starter::filled;
 use serde_json::Value;
 
 use crate::http::problem::{Kind, Refusal};
-use crate::http::shared::Shared;
+use crate::http::shared::HttpShared;
 use crate::serve::pricing::Prices;
 
 /// Maximum length of a name, in characters.
@@ -21,14 +21,14 @@ const MAX_NAME: usize = 64;
 
 /// The source of a workflow's text.
 #[derive(Debug, Clone)]
-pub(super) enum Given {
+pub(super) enum GivenText {
     /// In a file, at that path.
     Path(String),
     /// In the request.
     Spec(Value),
 }
 
-impl Given {
+impl GivenText {
     /// The one that a request has.
     ///
     /// # Errors
@@ -56,10 +56,10 @@ impl Given {
         )
     }
 
-    fn format(&self) -> Format {
+    fn format(&self) -> FileFormat {
         match self {
-            Self::Path(path) => Format::of_name(path),
-            Self::Spec(_) => Format::Json,
+            Self::Path(path) => FileFormat::of_name(path),
+            Self::Spec(_) => FileFormat::Json,
         }
     }
 
@@ -90,7 +90,7 @@ impl Given {
 
 /// The text of a workflow, and the result of parsing it.
 #[derive(Debug)]
-pub(super) struct Judged {
+pub(super) struct JudgedFile {
     /// The workflow's name.
     pub(super) name: String,
     /// The SHA-256 of the text.
@@ -103,13 +103,13 @@ pub(super) struct Judged {
     pub(super) found: Result<Manifest, Vec<FileProblem>>,
 }
 
-impl Judged {
+impl JudgedFile {
     /// Reads the text and judges it. `model` is that of conversations that name none. Blocks.
     ///
     /// # Errors
     /// The answer, if there is no text to judge.
     pub(super) fn judge(
-        given: &Given,
+        given: &GivenText,
         name: Option<String>,
         folder: &Path,
         home: &Path,
@@ -183,14 +183,14 @@ impl Judged {
 /// # Errors
 /// The answer, if there is no text to judge.
 pub(super) async fn judge(
-    shared: &Shared,
-    given: Given,
+    shared: &HttpShared,
+    given: GivenText,
     name: Option<String>,
     folder: PathBuf,
-) -> Result<Judged, Refusal> {
+) -> Result<JudgedFile, Refusal> {
     let home = shared.home.to_path_buf();
     let model = shared.about.info.model.clone();
-    let judging = move || Judged::judge(&given, name, &folder, &home, &model);
+    let judging = move || JudgedFile::judge(&given, name, &folder, &home, &model);
     let judged = blocking(judging).await;
     judged.map_err(|error| Kind::Overloaded.refuse(format!("files cannot be read: {error}")))?
 }
@@ -247,8 +247,10 @@ fn bytes_of(path: &str, folder: &Path, home: &Path) -> Result<Vec<u8>, Refusal> 
         Kind::BadRequest.refuse(format!("the file of the workflow at {path:?} {why}"))
     };
     let unreadable = |error: std::io::Error| refuse(format!("cannot be read: {error}"));
-    let held = Folder::open(folder).map_err(unreadable)?;
-    let opened = held.without(home).open_file(Path::new(path), Links::Inside);
+    let held = FolderHandle::open(folder).map_err(unreadable)?;
+    let opened = held
+        .without(home)
+        .open_file(Path::new(path), LinkPolicy::Inside);
     let file = opened.map_err(|error| match error {
         BeneathError::LeadsOut | BeneathError::Link => refuse(format!(
             "is outside of {}; name the folder of its repository as `folder`",

@@ -12,9 +12,9 @@ fn spec() -> Value {
     ]})
 }
 
-fn judged(given: &Given, model: &str) -> Result<Judged, Refusal> {
+fn judged(given: &GivenText, model: &str) -> Result<JudgedFile, Refusal> {
     let nowhere = Path::new("/nowhere");
-    Judged::judge(given, None, nowhere, nowhere, model)
+    JudgedFile::judge(given, None, nowhere, nowhere, model)
 }
 
 /// Spec: [FLOW-84]
@@ -25,15 +25,15 @@ fn a_file_below_the_folder_is_read_and_named_by_its_hash() {
     std::fs::write(&path, FILE).unwrap();
     let home = folder.path().join("state");
     for path in ["parser.toml", path.to_str().unwrap()] {
-        let given = Given::Path(path.to_owned());
-        let judged = Judged::judge(&given, None, folder.path(), &home, MODEL).unwrap();
+        let given = GivenText::Path(path.to_owned());
+        let judged = JudgedFile::judge(&given, None, folder.path(), &home, MODEL).unwrap();
         assert_eq!(judged.name, "parser");
         assert_eq!(judged.hash, hash(FILE.as_bytes()));
         assert!(judged.found.is_ok(), "{judged:?}");
     }
     for wrong in ["/etc/passwd", "../x.toml", "none.toml", "."] {
-        let given = Given::Path(wrong.to_owned());
-        let refused = Judged::judge(&given, None, folder.path(), &home, MODEL).unwrap_err();
+        let given = GivenText::Path(wrong.to_owned());
+        let refused = JudgedFile::judge(&given, None, folder.path(), &home, MODEL).unwrap_err();
         assert_eq!(refused.status_code().as_u16(), 400, "{refused}");
     }
 }
@@ -41,9 +41,9 @@ fn a_file_below_the_folder_is_read_and_named_by_its_hash() {
 /// Spec: [FLOW-84]
 #[test]
 fn a_text_comes_in_one_way_and_has_a_name_that_a_branch_can_have() {
-    assert!(Given::from_body(None, None).is_err());
-    assert!(Given::from_body(Some("a".to_owned()), Some(spec())).is_err());
-    let given = Given::from_body(None, Some(spec())).unwrap();
+    assert!(GivenText::from_body(None, None).is_err());
+    assert!(GivenText::from_body(Some("a".to_owned()), Some(spec())).is_err());
+    let given = GivenText::from_body(None, Some(spec())).unwrap();
     assert_eq!(judged(&given, MODEL).unwrap().name, "workflow");
     for wrong in ["", "-a", ".a", "a b", "a/b", "a..b", "a."] {
         assert!(checked_name(wrong.to_owned()).is_err(), "{wrong}");
@@ -53,7 +53,7 @@ fn a_text_comes_in_one_way_and_has_a_name_that_a_branch_can_have() {
 /// Spec: [FLOW-84]
 #[test]
 fn all_that_is_wrong_is_told_at_once() {
-    let given = Given::Spec(json!({"workflow": {"objective": " "}, "feature": [], "x": 1}));
+    let given = GivenText::Spec(json!({"workflow": {"objective": " "}, "feature": [], "x": 1}));
     let refused = judged(&given, MODEL).unwrap().manifest().unwrap_err();
     assert_eq!(refused.status_code().as_u16(), 422);
     let told = refused.to_string();
@@ -65,13 +65,18 @@ fn all_that_is_wrong_is_told_at_once() {
 fn a_budget_of_money_needs_a_model_with_a_known_price() {
     let mut priced = spec();
     priced["budget"] = json!({"cost_usd": 2.0});
-    let given = Given::Spec(priced.clone());
+    let given = GivenText::Spec(priced.clone());
     assert!(judged(&given, MODEL).unwrap().found.is_ok());
     let problems = judged(&given, "local").unwrap().found.unwrap_err();
     assert_eq!(problems.len(), 1);
     assert_eq!(problems[0].place, "budget.cost_usd");
     assert!(problems[0].message.contains("\"local\""), "{problems:?}");
-    assert!(judged(&Given::Spec(spec()), "local").unwrap().found.is_ok());
+    assert!(
+        judged(&GivenText::Spec(spec()), "local")
+            .unwrap()
+            .found
+            .is_ok()
+    );
 }
 
 /// Spec: [FLOW-83]

@@ -18,8 +18,8 @@ use crate::http::ask::{Name, ask, query};
 use crate::http::guard::require_token;
 use crate::http::history::read_page;
 use crate::http::lent;
-use crate::http::problem::{Answer, Kind, Refusal};
-use crate::http::shared::Shared;
+use crate::http::problem::{HandlerResult, Kind, Refusal};
+use crate::http::shared::HttpShared;
 
 /// Number of records that are read at once.
 const PAGE: usize = 1000;
@@ -47,8 +47,8 @@ struct AttemptQuery {
 pub(in crate::http) async fn iterations(
     request: HttpRequest,
     id: Name,
-    shared: web::Data<Shared>,
-) -> Answer {
+    shared: web::Data<HttpShared>,
+) -> HandlerResult {
     let PageQuery { after, limit } = query(&request)?;
     let limit = limit.unwrap_or(ITERATIONS).clamp(1, ITERATIONS);
     let turn = lent::turn(&shared).await?;
@@ -62,8 +62,8 @@ pub(in crate::http) async fn iterations(
 /// An iteration with its attempts and their checks; number 0 has the verifications of the head.
 pub(in crate::http) async fn iteration(
     path: web::Path<(String, String)>,
-    shared: web::Data<Shared>,
-) -> Answer {
+    shared: web::Data<HttpShared>,
+) -> HandlerResult {
     let (id, n) = path.into_inner();
     let n = number(&n)?;
     let turn = lent::turn(&shared).await?;
@@ -75,8 +75,8 @@ pub(in crate::http) async fn iteration(
 pub(in crate::http) async fn diff(
     request: HttpRequest,
     path: web::Path<(String, String)>,
-    shared: web::Data<Shared>,
-) -> Answer {
+    shared: web::Data<HttpShared>,
+) -> HandlerResult {
     let (id, n) = path.into_inner();
     require_token(&request, "to read what an attempt changed")?;
     let n = number(&n)?;
@@ -115,8 +115,8 @@ pub(in crate::http) async fn diff(
 pub(in crate::http) async fn output(
     request: HttpRequest,
     path: web::Path<(String, String)>,
-    shared: web::Data<Shared>,
-) -> Answer {
+    shared: web::Data<HttpShared>,
+) -> HandlerResult {
     let (id, sha256) = path.into_inner();
     require_token(&request, "to read the output of a check")?;
     followable(&shared, &id).await?;
@@ -143,7 +143,7 @@ fn number(n: &str) -> Result<u32, Refusal> {
     })
 }
 
-async fn find(shared: &Shared, id: &str, n: u32) -> Result<WorkflowIteration, Refusal> {
+async fn find(shared: &HttpShared, id: &str, n: u32) -> Result<WorkflowIteration, Refusal> {
     let journal = followable(shared, id).await?.journal;
     let found = read_iterations(&*journal, Wanted::One(n)).await?.one();
     found.ok_or_else(|| Kind::NoIteration.refuse(format!("the workflow {id} has no iteration {n}")))

@@ -3,30 +3,30 @@
 use actix_web::http::header;
 use actix_web::{HttpRequest, HttpResponse, web};
 use harness_actors::workflow::manifest::Manifest;
-use harness_actors::workflow::messages::{ApplyFile, Counting, FindManifest};
-use harness_actors::workflow::proposal::{Change, manifest_diff};
+use harness_actors::workflow::messages::{ApplyFile, CountingManifest, FindManifest};
+use harness_actors::workflow::proposal::{ProposedChange, manifest_diff};
 use harness_protocol::ApplyWorkflowFile;
 use serde_json::{Value, json};
 
-use super::file::{Given, Judged, judge};
+use super::file::{GivenText, JudgedFile, judge};
 use super::read::snapshot;
 use super::refuse::{refuse, taken};
 use crate::http::ask::{Late, Name, ask, ask_late};
 use crate::http::body;
 use crate::http::guard::require_token;
 use crate::http::lent;
-use crate::http::problem::{Answer, Kind, Refusal};
+use crate::http::problem::{HandlerResult, Kind, Refusal};
 use crate::http::received::Received;
 use crate::http::said::name_of;
-use crate::http::shared::Shared;
+use crate::http::shared::HttpShared;
 
 /// The file that counts, and what the one in the folder would change. It has the commands that the model is not
 /// told, so that it needs the token.
 pub(in crate::http) async fn manifest(
     request: HttpRequest,
     id: Name,
-    shared: web::Data<Shared>,
-) -> Answer {
+    shared: web::Data<HttpShared>,
+) -> HandlerResult {
     require_token(&request, "to read the file of a workflow")?;
     let turn = lent::turn(&shared).await?;
     let (counting, text) = counting(&shared, &id).await?;
@@ -50,7 +50,7 @@ pub(in crate::http) async fn manifest(
 }
 
 /// Puts another file into force, or reports its changes in a dry run.
-pub(in crate::http) async fn apply(it: Received) -> Answer {
+pub(in crate::http) async fn apply(it: Received) -> HandlerResult {
     let Received {
         request,
         payload,
@@ -82,19 +82,26 @@ pub(in crate::http) async fn apply(it: Received) -> Answer {
     Ok(HttpResponse::Ok().insert_header(tag).json(snapshot))
 }
 
-async fn counting(shared: &Shared, id: &str) -> Result<(Counting, Option<Vec<u8>>), Refusal> {
+async fn counting(
+    shared: &HttpShared,
+    id: &str,
+) -> Result<(CountingManifest, Option<Vec<u8>>), Refusal> {
     let id = id.to_owned();
     let found = ask(shared.workflows.send(FindManifest { id })).await?;
     found.map_err(|error| refuse(&error))
 }
 
 /// The text that is meant: the one that is given, or that of the file that was applied last.
-fn given(path: Option<String>, spec: Option<Value>, counting: &Counting) -> Result<Given, Refusal> {
+fn given(
+    path: Option<String>,
+    spec: Option<Value>,
+    counting: &CountingManifest,
+) -> Result<GivenText, Refusal> {
     if path.is_some() || spec.is_some() {
-        return Given::from_body(path, spec);
+        return GivenText::from_body(path, spec);
     }
     let known = counting.note.file.clone();
-    known.map(Given::Path).ok_or_else(|| {
+    known.map(GivenText::Path).ok_or_else(|| {
         Kind::BadRequest
             .refuse("the workflow was made of no file in its folder: give the `path` of one")
     })
@@ -113,8 +120,8 @@ fn over(request: &HttpRequest) -> Result<Option<String>, Refusal> {
 }
 
 /// The changes that the file in the folder would make. `None` if it is the one in force, or there is no file.
-async fn proposal(shared: &Shared, counting: &Counting) -> Option<Value> {
-    let given = Given::Path(counting.note.file.clone()?);
+async fn proposal(shared: &HttpShared, counting: &CountingManifest) -> Option<Value> {
+    let given = GivenText::Path(counting.note.file.clone()?);
     let folder = counting.folder.clone();
     match judge(shared, given, Some(counting.name.clone()), folder).await {
         Ok(judged) if judged.hash == counting.note.hash => None,
@@ -124,13 +131,13 @@ async fn proposal(shared: &Shared, counting: &Counting) -> Option<Value> {
 }
 
 /// The changes that a text would make.
-fn difference(old: &Manifest, judged: &Judged) -> Value {
+fn difference(old: &Manifest, judged: &JudgedFile) -> Value {
     let changes = judged.found.as_ref().map(|new| manifest_diff(old, new));
     let problems = judged.found.as_ref().err().map_or(&[][..], Vec::as_slice);
     json!({
         "hash": judged.hash,
         "problems": problems,
         "changes": changes.as_deref().unwrap_or_default(),
-        "removes": changes.as_deref().unwrap_or_default().iter().any(Change::removes),
+        "removes": changes.as_deref().unwrap_or_default().iter().any(ProposedChange::removes),
     })
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use actix::MailboxError;
 use actix_web::{HttpRequest, HttpResponse, web};
 use harness_actors::workflow::facts::Grants;
-use harness_actors::workflow::machine::Order;
+use harness_actors::workflow::machine::OperatorOrder;
 use harness_actors::workflow::messages::{GiveOrder, RemoveWorkflow};
 use harness_actors::workflow::state::PauseWhen;
 use harness_protocol::{
@@ -18,10 +18,10 @@ use super::refuse::{refuse, taken};
 use crate::http::ask::{Late, Name, ask_late};
 use crate::http::body;
 use crate::http::guard::require_token;
-use crate::http::problem::{Answer, Kind, Refusal};
+use crate::http::problem::{HandlerResult, Kind, Refusal};
 use crate::http::received::Received;
 use crate::http::said::{key_of, name_of};
-use crate::http::shared::{HANDLER_TIMEOUT, Shared};
+use crate::http::shared::{HANDLER_TIMEOUT, HttpShared};
 
 /// Millionths of a dollar in a dollar.
 const MICRO: f64 = 1_000_000.0;
@@ -31,12 +31,12 @@ const MAX_USD: f64 = 1_000_000.0;
 const UNTIL_IT_HAPPENED: Duration = Duration::MAX;
 
 /// Lets it run.
-pub(in crate::http) async fn run(it: Received) -> Answer {
+pub(in crate::http) async fn run(it: Received) -> HandlerResult {
     let order: RunWorkflow = body::json_or_default(&it.request, it.payload).await?;
     require_token(&it.request, "to run a workflow")?;
     let key = key_of(&it.request, order.key)?;
     let late = Late::keyed(key.as_deref());
-    let run = Order::Run {
+    let run = OperatorOrder::Run {
         key,
         max_features: order.max_features,
         max_iterations: order.max_iterations,
@@ -47,14 +47,14 @@ pub(in crate::http) async fn run(it: Received) -> Answer {
 
 /// Pauses it. The answer is 202 if that has not happened within the usual time: it was taken, and happens at
 /// the end of what is under way.
-pub(in crate::http) async fn pause(it: Received) -> Answer {
+pub(in crate::http) async fn pause(it: Received) -> HandlerResult {
     let order: PauseWorkflow = body::json_or_default(&it.request, it.payload).await?;
     require_token(&it.request, "to pause a workflow")?;
     let when = pause_when(order.when.as_deref())?;
     let given = send(
         &it.shared,
         &it.id,
-        Order::Pause(when),
+        OperatorOrder::Pause(when),
         order.by,
         HANDLER_TIMEOUT,
     );
@@ -70,10 +70,10 @@ pub(in crate::http) async fn pause(it: Received) -> Answer {
 }
 
 /// Resumes a paused workflow.
-pub(in crate::http) async fn resume(it: Received) -> Answer {
+pub(in crate::http) async fn resume(it: Received) -> HandlerResult {
     let order: ResumeWorkflow = body::json_or_default(&it.request, it.payload).await?;
     require_token(&it.request, "to resume a workflow")?;
-    let resume = Order::Resume {
+    let resume = OperatorOrder::Resume {
         grants: grants(&order)?,
         retry_stuck: order.retry_stuck,
     };
@@ -81,13 +81,13 @@ pub(in crate::http) async fn resume(it: Received) -> Answer {
 }
 
 /// Ends a workflow permanently; the answer comes when nothing of it runs any longer.
-pub(in crate::http) async fn cancel(it: Received) -> Answer {
+pub(in crate::http) async fn cancel(it: Received) -> HandlerResult {
     let order: PlainWorkflowOrder = body::json_or_default(&it.request, it.payload).await?;
     require_token(&it.request, "to cancel a workflow")?;
     let given = send(
         &it.shared,
         &it.id,
-        Order::Cancel,
+        OperatorOrder::Cancel,
         order.by,
         UNTIL_IT_HAPPENED,
     );
@@ -97,10 +97,17 @@ pub(in crate::http) async fn cancel(it: Received) -> Answer {
 }
 
 /// Runs all checks on what was accepted, without a model.
-pub(in crate::http) async fn verify(it: Received) -> Answer {
+pub(in crate::http) async fn verify(it: Received) -> HandlerResult {
     let order: PlainWorkflowOrder = body::json_or_default(&it.request, it.payload).await?;
     require_token(&it.request, "to run the checks of a workflow")?;
-    give(&it.shared, &it.id, Order::Verify, order.by, Late::Order).await?;
+    give(
+        &it.shared,
+        &it.id,
+        OperatorOrder::Verify,
+        order.by,
+        Late::Order,
+    )
+    .await?;
     Ok(HttpResponse::Accepted().json(snapshot(&it.shared, &it.id).await?))
 }
 
@@ -109,12 +116,12 @@ pub(in crate::http) async fn answer_gate(
     request: HttpRequest,
     payload: web::Payload,
     path: web::Path<(String, String)>,
-    shared: web::Data<Shared>,
-) -> Answer {
+    shared: web::Data<HttpShared>,
+) -> HandlerResult {
     let (id, gate) = path.into_inner();
     let order: AnswerGate = body::json(&request, payload).await?;
     require_token(&request, "to answer a gate")?;
-    let answer = Order::Gate {
+    let answer = OperatorOrder::Gate {
         gate,
         approved: is_approved(&order.answer)?,
         comment: order.comment.filter(|comment| !comment.trim().is_empty()),
@@ -127,8 +134,8 @@ pub(in crate::http) async fn change_feature(
     request: HttpRequest,
     payload: web::Payload,
     path: web::Path<(String, String)>,
-    shared: web::Data<Shared>,
-) -> Answer {
+    shared: web::Data<HttpShared>,
+) -> HandlerResult {
     let (id, feature) = path.into_inner();
     let order: ChangeFeature = body::json(&request, payload).await?;
     require_token(&request, "to change the state of a feature")?;
@@ -140,8 +147,8 @@ pub(in crate::http) async fn change_feature(
 pub(in crate::http) async fn delete(
     request: HttpRequest,
     id: Name,
-    shared: web::Data<Shared>,
-) -> Answer {
+    shared: web::Data<HttpShared>,
+) -> HandlerResult {
     require_token(&request, "to delete a workflow")?;
     let id = id.into_inner();
     let removed = ask_late(shared.workflows.send(RemoveWorkflow { id }), Late::Order).await?;
@@ -150,16 +157,21 @@ pub(in crate::http) async fn delete(
 }
 
 /// Gives an order, and answers with the workflow's state after it.
-async fn done(shared: &Shared, id: &str, order: Order, by: Option<String>) -> Answer {
+async fn done(
+    shared: &HttpShared,
+    id: &str,
+    order: OperatorOrder,
+    by: Option<String>,
+) -> HandlerResult {
     give(shared, id, order, by, Late::Order).await?;
     Ok(HttpResponse::Ok().json(snapshot(shared, id).await?))
 }
 
 /// Gives an order that is answered at once.
 async fn give(
-    shared: &Shared,
+    shared: &HttpShared,
     id: &str,
-    order: Order,
+    order: OperatorOrder,
     by: Option<String>,
     late: Late,
 ) -> Result<(), Refusal> {
@@ -169,15 +181,15 @@ async fn give(
 }
 
 /// The keeper's answer to an order.
-type Given = <GiveOrder as actix::Message>::Result;
+type OrderAnswer = <GiveOrder as actix::Message>::Result;
 
 async fn send(
-    shared: &Shared,
+    shared: &HttpShared,
     id: &str,
-    order: Order,
+    order: OperatorOrder,
     by: Option<String>,
     limit: Duration,
-) -> Result<Given, MailboxError> {
+) -> Result<OrderAnswer, MailboxError> {
     let order = GiveOrder {
         id: id.to_owned(),
         order,
@@ -207,11 +219,11 @@ fn is_approved(word: &str) -> Result<bool, Refusal> {
     }
 }
 
-fn intervention(word: &str, feature: String) -> Result<Order, Refusal> {
+fn intervention(word: &str, feature: String) -> Result<OperatorOrder, Refusal> {
     match word {
-        "retry" => Ok(Order::Retry(feature)),
-        "skip" => Ok(Order::Skip(feature)),
-        "unskip" => Ok(Order::Unskip(feature)),
+        "retry" => Ok(OperatorOrder::Retry(feature)),
+        "skip" => Ok(OperatorOrder::Skip(feature)),
+        "unskip" => Ok(OperatorOrder::Unskip(feature)),
         other => Err(Kind::BadRequest.refuse(format!(
             "`action` cannot be {other:?}; it is retry, skip or unskip"
         ))),
@@ -255,7 +267,7 @@ mod tests {
         let feature = || "add".to_owned();
         assert_eq!(
             intervention("skip", feature()),
-            Ok(Order::Skip("add".to_owned()))
+            Ok(OperatorOrder::Skip("add".to_owned()))
         );
         assert!(intervention("pass", feature()).is_err());
     }

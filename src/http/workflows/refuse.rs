@@ -1,7 +1,7 @@
 //! HTTP answers for orders that a workflow refused.
 
 use harness_actors::journal::OpenError;
-use harness_actors::workflow::machine::{Answer, Refused};
+use harness_actors::workflow::machine::{OrderOutcome, Refused};
 use harness_actors::workflow::messages::WorkflowError;
 use serde_json::json;
 
@@ -29,10 +29,10 @@ pub(super) fn refuse(error: &WorkflowError) -> Refusal {
 ///
 /// # Errors
 /// The answer, if it was not. If another client answered the gate before, it contains that answer.
-pub(super) fn taken(answer: Answer) -> Result<(), Refusal> {
+pub(super) fn taken(answer: OrderOutcome) -> Result<(), Refusal> {
     match answer {
-        Answer::Created { .. } | Answer::Taken | Answer::Done(_) => Ok(()),
-        Answer::AnsweredBefore(first) => {
+        OrderOutcome::Created { .. } | OrderOutcome::Taken | OrderOutcome::Done(_) => Ok(()),
+        OrderOutcome::AnsweredBefore(first) => {
             let said = if first.approved {
                 "approved"
             } else {
@@ -44,7 +44,7 @@ pub(super) fn taken(answer: Answer) -> Result<(), Refusal> {
                 .refuse(detail)
                 .with("answer", json!(first)))
         }
-        Answer::Refused { kind, message } => {
+        OrderOutcome::Refused { kind, message } => {
             let kind = match kind {
                 Refused::InvalidRequest => Kind::InvalidOrder,
                 Refused::NotReady => Kind::WorkflowNotReady,
@@ -101,7 +101,7 @@ mod tests {
     /// Spec: [FLOW-86]
     #[test]
     fn what_the_machine_refuses_is_told_by_the_status() {
-        assert_eq!(taken(Answer::Taken), Ok(()));
+        assert_eq!(taken(OrderOutcome::Taken), Ok(()));
         for (kind, status) in [
             (Refused::InvalidRequest, 422),
             (Refused::NotReady, 409),
@@ -109,7 +109,7 @@ mod tests {
             (Refused::Stale, 412),
         ] {
             let message = "not now".to_owned();
-            let refusal = taken(Answer::Refused { kind, message }).unwrap_err();
+            let refusal = taken(OrderOutcome::Refused { kind, message }).unwrap_err();
             assert_eq!(refusal.status_code().as_u16(), status);
             assert_eq!(refusal.to_string(), "not now");
         }
@@ -123,7 +123,7 @@ mod tests {
             comment: Some("go".to_owned()),
             by: Some("ana".to_owned()),
         };
-        let refusal = taken(Answer::AnsweredBefore(first)).unwrap_err();
+        let refusal = taken(OrderOutcome::AnsweredBefore(first)).unwrap_err();
         let (status, problem) = problem(&refusal).await;
         assert_eq!((status, &problem["status"]), (409, &json!(409)));
         assert_eq!(problem["type"], "urn:harness:problem:gate-answered");

@@ -14,7 +14,7 @@ const ABSTRACT_SOCKETS: &str = "abstract sockets of other programs are in reach"
 
 /// The means found at the start of the service.
 #[derive(Debug, Clone)]
-pub(crate) struct Found {
+pub(crate) struct SandboxSupport {
     /// The strongest backend that works.
     pub(crate) backend: Backend,
     /// The version of Landlock; zero if there is none.
@@ -27,7 +27,7 @@ pub(crate) struct Found {
     pub(crate) home_is_read_only: Option<String>,
 }
 
-impl Default for Found {
+impl Default for SandboxSupport {
     fn default() -> Self {
         Self {
             backend: Backend::None,
@@ -39,7 +39,7 @@ impl Default for Found {
     }
 }
 
-impl Found {
+impl SandboxSupport {
     /// Adds what an attempt said. The strongest backend is tried first.
     pub(super) fn add(&mut self, backend: Backend, result: Result<String, String>) {
         if let Ok(notes) = &result {
@@ -158,8 +158,8 @@ impl Found {
 mod tests {
     use super::*;
 
-    fn found(abi: u32) -> Found {
-        let mut found = Found::default();
+    fn found(abi: u32) -> SandboxSupport {
+        let mut found = SandboxSupport::default();
         found.add(Backend::Landlock, Ok(format!("{LANDLOCK}{abi}\n")));
         found
     }
@@ -167,7 +167,7 @@ mod tests {
     /// Spec: [BOX-11]
     #[test]
     fn the_strongest_backend_that_works_is_taken() {
-        let mut found = Found::default();
+        let mut found = SandboxSupport::default();
         found.add(Backend::Namespaces, Err("cannot mount".to_owned()));
         assert_eq!(found.backend, Backend::None);
         found.add(Backend::Landlock, Ok(format!("{LANDLOCK}7\n")));
@@ -175,7 +175,7 @@ mod tests {
         let failed = (Backend::Namespaces, Err("cannot mount".to_owned()));
         assert_eq!(found.tried, [failed, (Backend::Landlock, Ok(()))]);
 
-        let mut found = Found::default();
+        let mut found = SandboxSupport::default();
         let notes = format!("{LANDLOCK}7\n{READ_ONLY_HOME}no overlay\n");
         found.add(Backend::Namespaces, Ok(notes));
         found.add(Backend::Landlock, Ok(format!("{LANDLOCK}7\n")));

@@ -28,7 +28,7 @@ use nix::sys::prctl;
 
 pub(crate) use self::error::ContainError;
 use self::error::system;
-pub(crate) use self::found::Found;
+pub(crate) use self::found::SandboxSupport;
 pub(crate) use self::new_world::new_world;
 use self::seccomp::{CallFilter, Sockets};
 pub(crate) use self::world::SharedWorld;
@@ -46,7 +46,7 @@ const NEVER_SHOWN: [&str; 6] = [
 
 /// The facts that `apply` found out on its way.
 #[derive(Debug, Default)]
-struct Applied {
+struct AppliedContainment {
     /// The version of Landlock that holds the command; zero if there is none.
     landlock_abi: u32,
     /// Why what is written in the home folder does not vanish but is refused.
@@ -96,7 +96,7 @@ pub(crate) fn write_nothing() -> Result<(), ContainError> {
 fn apply_and_tell(
     containment: &Containment,
     world: Option<&SharedWorld>,
-) -> Result<Applied, ContainError> {
+) -> Result<AppliedContainment, ContainError> {
     let mut containment = containment.clone();
     if !containment.full {
         let never = NEVER_SHOWN.iter().map(PathBuf::from);
@@ -108,7 +108,7 @@ fn apply_and_tell(
         Backend::Namespaces => apply_namespaces(&containment, world),
         Backend::Landlock => apply_landlock(&containment),
         // An operator who switched the containment off means it.
-        Backend::None => Ok(Applied::default()),
+        Backend::None => Ok(AppliedContainment::default()),
         Backend::Unknown => Err(ContainError::unknown()),
     }
 }
@@ -116,7 +116,7 @@ fn apply_and_tell(
 fn apply_namespaces(
     containment: &Containment,
     world: Option<&SharedWorld>,
-) -> Result<Applied, ContainError> {
+) -> Result<AppliedContainment, ContainError> {
     let home_is_read_only = mounts::build(containment, world)?;
     let mut landlock_abi = 0;
     if containment.full {
@@ -143,13 +143,13 @@ fn apply_namespaces(
         })?;
     }
     close()?;
-    Ok(Applied {
+    Ok(AppliedContainment {
         landlock_abi,
         home_is_read_only,
     })
 }
 
-fn apply_landlock(containment: &Containment) -> Result<Applied, ContainError> {
+fn apply_landlock(containment: &Containment) -> Result<AppliedContainment, ContainError> {
     let grants = rules::alone(containment, &rules::children);
     let (network, sockets) = if containment.network || containment.full {
         (landlock::Network::Free, Sockets::Ordinary)
@@ -174,7 +174,7 @@ fn apply_landlock(containment: &Containment) -> Result<Applied, ContainError> {
     }
     close()?;
     nix::unistd::chdir(Path::new("/")).map_err(system("go to the root folder"))?;
-    Ok(Applied {
+    Ok(AppliedContainment {
         landlock_abi,
         home_is_read_only: None,
     })

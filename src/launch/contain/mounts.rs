@@ -21,7 +21,7 @@ use super::mounting::{
 };
 use super::places;
 use super::plan::{self, Cover, MountStep, SCRATCH};
-use super::view::{Kind, View};
+use super::view::{FileSystemView, MountedKind};
 use super::world::{SharedMounts, SharedWorld};
 use crate::launch::policy::Containment;
 
@@ -50,7 +50,7 @@ pub(super) fn build(
 ) -> Result<Option<String>, ContainError> {
     unshare(CloneFlags::CLONE_NEWNS).map_err(system("make a mount namespace"))?;
     let shared = world.map(|world| world.trees(containment)).transpose()?;
-    let view = View::read(plan::paths(containment))
+    let view = FileSystemView::read(plan::paths(containment))
         .map_err(at_path("read", Path::new("/proc/self/mountinfo")))?;
     let mut builder = Builder {
         devices: hold_devices()?,
@@ -225,7 +225,7 @@ fn find_covered(path: &Path) -> Result<Option<OwnedFd>, ContainError> {
 fn cover_by_shared(
     tree: &OwnedFd,
     path: &Path,
-    places: &[(PathBuf, Kind)],
+    places: &[(PathBuf, MountedKind)],
 ) -> Result<(), ContainError> {
     for (place, kind) in places {
         let rest = place.strip_prefix(path).unwrap_or(place);
@@ -285,10 +285,10 @@ fn make_scratch() -> Result<(), ContainError> {
 }
 
 /// Makes the places for what is laid over them, and the folders above them.
-fn make_places(made: &Path, covered: &Path, places: &[(PathBuf, Kind)]) -> io::Result<()> {
+fn make_places(made: &Path, covered: &Path, places: &[(PathBuf, MountedKind)]) -> io::Result<()> {
     for (path, kind) in places {
         let place = beside(made, covered, path);
-        if *kind == Kind::Folder {
+        if *kind == MountedKind::Folder {
             fs::create_dir_all(place)?;
         } else {
             place.parent().map_or(Ok(()), fs::create_dir_all)?;

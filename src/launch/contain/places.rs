@@ -8,15 +8,15 @@ use std::path::Path;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, mkdirat, openat, statat, unlinkat};
 use rustix::io::Errno;
 
-use super::view::Kind;
+use super::view::MountedKind;
 
 /// Makes a folder or a file, and the folders above it, below an open one. No link is followed: one that is in the way
 /// is removed, and so is a file where a folder has to be.
-pub(super) fn make(folder: &OwnedFd, path: &Path, kind: Kind) -> io::Result<()> {
+pub(super) fn make(folder: &OwnedFd, path: &Path, kind: MountedKind) -> io::Result<()> {
     let mut folder = folder.try_clone()?;
     let mut names = path.iter().peekable();
     while let Some(name) = names.next() {
-        if names.peek().is_some() || kind == Kind::Folder {
+        if names.peek().is_some() || kind == MountedKind::Folder {
             folder = open_folder(&folder, name)?;
         } else {
             make_file(&folder, name)?;
@@ -86,17 +86,17 @@ mod tests {
         fs::write(folder.join("kept"), "kept").unwrap();
         let opened = OwnedFd::from(File::open(&folder).unwrap());
         for (path, kind) in [
-            ("link/a/b", Kind::Folder),
-            ("link/a/b", Kind::Folder),
-            ("file/a", Kind::File),
-            ("dangling", Kind::File),
-            ("empty", Kind::File),
-            ("kept", Kind::File),
-            ("new/file", Kind::File),
+            ("link/a/b", MountedKind::Folder),
+            ("link/a/b", MountedKind::Folder),
+            ("file/a", MountedKind::File),
+            ("dangling", MountedKind::File),
+            ("empty", MountedKind::File),
+            ("kept", MountedKind::File),
+            ("new/file", MountedKind::File),
         ] {
             make(&opened, Path::new(path), kind).unwrap();
             let made = fs::symlink_metadata(folder.join(path)).unwrap();
-            assert_eq!(made.is_dir(), kind == Kind::Folder, "{path}");
+            assert_eq!(made.is_dir(), kind == MountedKind::Folder, "{path}");
             assert!(!made.is_symlink(), "{path}");
         }
         assert_eq!(fs::read_dir(&outside).unwrap().count(), 0);

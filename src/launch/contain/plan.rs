@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use nix::mount::MsFlags;
 
-use super::view::{Kind, View};
+use super::view::{FileSystemView, MountedKind};
 use crate::launch::policy::Containment;
 
 /// The folder of the files that covers are made of, until the devices take its place.
@@ -53,13 +53,13 @@ pub(super) enum Cover {
     File,
     /// A read-only folder with nothing but places for what is put there again, and links.
     Folder {
-        places: Vec<(PathBuf, Kind)>,
+        places: Vec<(PathBuf, MountedKind)>,
         links: Vec<(PathBuf, PathBuf)>,
     },
     /// A folder that everybody may write in, with such places.
-    Temporary { places: Vec<(PathBuf, Kind)> },
+    Temporary { places: Vec<(PathBuf, MountedKind)> },
     /// The few devices that a command needs, with such places.
-    Devices { places: Vec<(PathBuf, Kind)> },
+    Devices { places: Vec<(PathBuf, MountedKind)> },
 }
 
 /// The treatment of a place.
@@ -100,7 +100,7 @@ pub(super) fn paths(containment: &Containment) -> impl Iterator<Item = &Path> {
 }
 
 /// All steps, in their order.
-pub(super) fn steps(containment: &Containment, view: &View) -> Vec<MountStep> {
+pub(super) fn steps(containment: &Containment, view: &FileSystemView) -> Vec<MountStep> {
     let layers = layers(containment, view);
     let mut steps = vec![MountStep::Separate];
     if !containment.full {
@@ -128,12 +128,15 @@ pub(super) fn steps(containment: &Containment, view: &View) -> Vec<MountStep> {
     steps
 }
 
-fn exists(view: &View, path: &Path) -> bool {
-    matches!(view.kinds.get(path), Some(Kind::Folder | Kind::File))
+fn exists(view: &FileSystemView, path: &Path) -> bool {
+    matches!(
+        view.kinds.get(path),
+        Some(MountedKind::Folder | MountedKind::File)
+    )
 }
 
 /// The folders that may be written and are not in another one that may, or in a protected place of it.
-fn own(containment: &Containment, view: &View) -> Vec<PathBuf> {
+fn own(containment: &Containment, view: &FileSystemView) -> Vec<PathBuf> {
     let is_within = |inner: &Path, outer: &Path| inner != outer && inner.starts_with(outer);
     let writable = containment
         .writable
@@ -160,7 +163,7 @@ fn own(containment: &Containment, view: &View) -> Vec<PathBuf> {
 /// Every mount of the machine but what may be written and what is out of sight afterwards.
 fn read_only(
     containment: &Containment,
-    view: &View,
+    view: &FileSystemView,
     own: &[PathBuf],
     layers: &BTreeMap<PathBuf, Layer>,
 ) -> Vec<MountStep> {
@@ -188,7 +191,7 @@ fn read_only(
 }
 
 /// The treatment of each place, by path, so that a folder comes before its content.
-fn layers(containment: &Containment, view: &View) -> BTreeMap<PathBuf, Layer> {
+fn layers(containment: &Containment, view: &FileSystemView) -> BTreeMap<PathBuf, Layer> {
     let mut layers = BTreeMap::new();
     let mut lay = |path: &Path, layer| {
         if exists(view, path) {
@@ -240,7 +243,7 @@ fn layers(containment: &Containment, view: &View) -> BTreeMap<PathBuf, Layer> {
 }
 
 /// The mounts below a folder that are in no other one below it.
-fn mounts_right_below(view: &View, folder: &Path) -> Vec<PathBuf> {
+fn mounts_right_below(view: &FileSystemView, folder: &Path) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = Vec::new();
     let below = view.mounts.iter().map(|mount| &mount.path);
     let below: BTreeSet<_> = below
@@ -257,10 +260,10 @@ fn mounts_right_below(view: &View, folder: &Path) -> Vec<PathBuf> {
 /// The steps for each layer by its path, and what has to be remembered for them.
 fn over(
     layers: &BTreeMap<PathBuf, Layer>,
-    view: &View,
+    view: &FileSystemView,
 ) -> (Vec<(PathBuf, MountStep)>, Vec<PathBuf>) {
     let mut in_effect: BTreeMap<&Path, Layer> = BTreeMap::new();
-    let mut places: BTreeMap<&Path, Vec<(PathBuf, Kind)>> = BTreeMap::new();
+    let mut places: BTreeMap<&Path, Vec<(PathBuf, MountedKind)>> = BTreeMap::new();
     let mut restored = Vec::new();
     for (path, layer) in layers {
         let around = path.ancestors().skip(1);
@@ -269,7 +272,7 @@ fn over(
         let is_empty_around = around.is_some_and(|(_, layer)| layer.is_empty());
         if let (Layer::ThrowAway, Some((outer, _)), true) = (layer, around, is_empty_around) {
             // Programs are in the home folder, also where that is in a folder that is replaced.
-            let place = (path.clone(), Kind::Folder);
+            let place = (path.clone(), MountedKind::Folder);
             places.entry(outer).or_default().push(place);
             restored.push(path.clone());
             in_effect.insert(path, Layer::ThrowAway);
@@ -286,7 +289,7 @@ fn over(
             // It is below already, but what is written there would be lost.
             Some((_, Layer::ThrowAway)) => restored.push(path.clone()),
             Some((outer, _)) if is_empty_around => {
-                let kind = view.kinds.get(path).copied().unwrap_or(Kind::File);
+                let kind = view.kinds.get(path).copied().unwrap_or(MountedKind::File);
                 places.entry(outer).or_default().push((path.clone(), kind));
                 restored.push(path.clone());
             }
@@ -297,7 +300,7 @@ fn over(
     let steps = in_effect.iter().flat_map(|(path, layer)| {
         let places = places.remove(path).unwrap_or_default();
         let path = path.to_path_buf();
-        let is_file = view.kinds.get(&path) == Some(&Kind::File);
+        let is_file = view.kinds.get(&path) == Some(&MountedKind::File);
         let step = match layer {
             Layer::Hidden if is_file => MountStep::Cover(path.clone(), Cover::File),
             Layer::Hidden => MountStep::Cover(
@@ -339,7 +342,7 @@ fn has_hidden_name(path: &Path) -> bool {
 /// written is only that.
 fn protect(
     containment: &Containment,
-    view: &View,
+    view: &FileSystemView,
     layers: &BTreeMap<PathBuf, Layer>,
 ) -> Vec<MountStep> {
     let nearest = |path: &Path| path.ancestors().find_map(|outer| layers.get(outer));
@@ -382,8 +385,8 @@ fn protect(
 }
 
 /// The links over files that have copies. A file over which no link can be laid stays protected.
-fn links(containment: &Containment, view: &View) -> Vec<MountStep> {
-    let is_file = |path: &Path| view.kinds.get(path) == Some(&Kind::File);
+fn links(containment: &Containment, view: &FileSystemView) -> Vec<MountStep> {
+    let is_file = |path: &Path| view.kinds.get(path) == Some(&MountedKind::File);
     let copies = containment.copies.iter();
     let copies = copies.filter(|file| is_file(&file.place));
     let steps = copies.map(|file| MountStep::Link {

@@ -24,12 +24,16 @@ fn paths_of(texts: &[&str]) -> Vec<PathBuf> {
 }
 
 /// A machine with one disk, where the paths of the containment exist; a name with a dot at its end is a file.
-fn view(containment: &Containment, mounts: &[(&str, MsFlags)]) -> View {
+fn view(containment: &Containment, mounts: &[(&str, MsFlags)]) -> FileSystemView {
     let kind = |path: &Path| {
         let is_file = path.extension().is_some();
         (
             path.to_owned(),
-            if is_file { Kind::File } else { Kind::Folder },
+            if is_file {
+                MountedKind::File
+            } else {
+                MountedKind::Folder
+            },
         )
     };
     let root = Mount {
@@ -46,7 +50,7 @@ fn view(containment: &Containment, mounts: &[(&str, MsFlags)]) -> View {
         is_read_only: false,
         flags: *flags,
     });
-    View {
+    FileSystemView {
         mounts: std::iter::once(root).chain(others).collect(),
         kinds: paths(containment).map(kind).collect(),
         run_links: vec![],
@@ -78,10 +82,10 @@ fn empty() -> Cover {
     folder(&[])
 }
 
-fn places(folders: &[&str]) -> Vec<(PathBuf, Kind)> {
+fn places(folders: &[&str]) -> Vec<(PathBuf, MountedKind)> {
     folders
         .iter()
-        .map(|path| (PathBuf::from(path), Kind::Folder))
+        .map(|path| (PathBuf::from(path), MountedKind::Folder))
         .collect()
 }
 
@@ -413,7 +417,7 @@ fn with_the_network_the_file_that_names_the_servers_for_names_stays_in_sight() {
         view.resolver = Some(file.clone());
         view.run_links = vec![(PathBuf::from("/run/shm"), PathBuf::from("/dev/shm"))];
         let kept = if network {
-            vec![(file.clone(), Kind::File)]
+            vec![(file.clone(), MountedKind::File)]
         } else {
             vec![]
         };

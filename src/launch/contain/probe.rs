@@ -14,8 +14,8 @@ use nix::fcntl::Flock;
 use nix::sys::prctl;
 use nix::sys::signal::Signal;
 
-use super::found::{Found, LANDLOCK, READ_ONLY_HOME};
-use super::{Applied, apply_and_tell, enter, namespaces};
+use super::found::{LANDLOCK, READ_ONLY_HOME, SandboxSupport};
+use super::{AppliedContainment, apply_and_tell, enter, namespaces};
 use crate::launch::left_folders::{OF_ATTEMPTS, lock_new};
 use crate::launch::policy::Containment;
 
@@ -26,10 +26,10 @@ const INSIDE: &str = "-inside";
 const HOME_FILE: &str = ".harness-probe";
 
 /// Tries every backend. `program` is this program.
-pub(crate) fn probe(program: &Path) -> Found {
-    let mut found = Found {
+pub(crate) fn probe(program: &Path) -> SandboxSupport {
+    let mut found = SandboxSupport {
         is_root: nix::unistd::geteuid().is_root(),
-        ..Found::default()
+        ..SandboxSupport::default()
     };
     for backend in [Backend::Namespaces, Backend::Landlock] {
         let mut command = Command::new(program);
@@ -82,13 +82,13 @@ pub(crate) fn attempt(stage: &str) -> i32 {
 }
 
 /// Where an attempt takes place; removed in the end.
-struct Ground {
+struct ProbeGround {
     folder: PathBuf,
     home: Option<PathBuf>,
     _lock: Option<Flock<File>>,
 }
 
-impl Ground {
+impl ProbeGround {
     fn make() -> io::Result<Self> {
         let template = std::env::temp_dir().join(format!("{OF_ATTEMPTS}XXXXXX"));
         let folder = fs::canonicalize(nix::unistd::mkdtemp(&template)?)?;
@@ -130,7 +130,7 @@ impl Ground {
     }
 }
 
-impl Drop for Ground {
+impl Drop for ProbeGround {
     fn drop(&mut self) {
         drop(fs::remove_dir_all(&self.folder));
     }
@@ -152,7 +152,7 @@ fn try_outside(backend: Backend) -> Result<String, Box<dyn Error>> {
         format!("{error}{hint}")
     };
     // Once more, if a service that starts has taken the folder for one that was left.
-    let ground = Ground::make().or_else(|_| Ground::make());
+    let ground = ProbeGround::make().or_else(|_| ProbeGround::make());
     let ground = ground.map_err(|error| format!("no folder to try it in: {error}"))?;
     let containment = ground.containment(backend);
     enter(&containment, None).map_err(|error| hint(&error))?;
@@ -222,7 +222,10 @@ fn is_outside(work: &Path) -> bool {
 }
 
 /// The promises of mounts and of the view of the processes.
-fn check_namespaces(containment: &Containment, applied: &Applied) -> Result<(), Box<dyn Error>> {
+fn check_namespaces(
+    containment: &Containment,
+    applied: &AppliedContainment,
+) -> Result<(), Box<dyn Error>> {
     if fs::create_dir("/harness-probe").is_ok() {
         drop(fs::remove_dir("/harness-probe"));
         return Err("the root folder can be written".into());

@@ -7,7 +7,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::view::{Kind, kind_of};
+use super::view::{MountedKind, kind_of};
 use crate::launch::policy::Containment;
 
 /// A right at a place.
@@ -70,7 +70,7 @@ pub(super) fn looking() -> Vec<Grant> {
 /// With nothing but Landlock.
 pub(super) fn alone(
     containment: &Containment,
-    children: &dyn Fn(&Path) -> Vec<(PathBuf, Kind)>,
+    children: &dyn Fn(&Path) -> Vec<(PathBuf, MountedKind)>,
 ) -> Vec<Grant> {
     let root = Path::new("/");
     if containment.full {
@@ -112,7 +112,7 @@ fn carve(
     folder: &Path,
     right: Right,
     hidden: &[PathBuf],
-    children: &dyn Fn(&Path) -> Vec<(PathBuf, Kind)>,
+    children: &dyn Fn(&Path) -> Vec<(PathBuf, MountedKind)>,
 ) -> Vec<Grant> {
     if hidden.iter().any(|hidden| folder.starts_with(hidden)) {
         return vec![];
@@ -122,14 +122,14 @@ fn carve(
     }
     let entries = children(folder).into_iter();
     // A right of a link would be one of what it leads to.
-    let entries = entries.filter(|(_, kind)| *kind != Kind::Link);
+    let entries = entries.filter(|(_, kind)| *kind != MountedKind::Link);
     entries
         .flat_map(|(path, _)| carve(&path, right, hidden, children))
         .collect()
 }
 
 /// The entries of a folder; none of one that may not be listed.
-pub(super) fn children(folder: &Path) -> Vec<(PathBuf, Kind)> {
+pub(super) fn children(folder: &Path) -> Vec<(PathBuf, MountedKind)> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let paths = entries.map(|entry| entry.path());
     paths

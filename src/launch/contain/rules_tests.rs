@@ -17,21 +17,21 @@ fn containment() -> Containment {
 }
 
 /// A small machine.
-fn tree(folder: &Path) -> Vec<(PathBuf, Kind)> {
-    let entries: &[(&str, Kind)] = match folder.to_str().unwrap() {
+fn tree(folder: &Path) -> Vec<(PathBuf, MountedKind)> {
+    let entries: &[(&str, MountedKind)] = match folder.to_str().unwrap() {
         "/" => &[
-            ("bin", Kind::Link),
-            ("dev", Kind::Folder),
-            ("etc", Kind::Folder),
-            ("home", Kind::Folder),
+            ("bin", MountedKind::Link),
+            ("dev", MountedKind::Folder),
+            ("etc", MountedKind::Folder),
+            ("home", MountedKind::Folder),
         ],
-        "/home" => &[("u", Kind::Folder), ("v", Kind::Folder)],
+        "/home" => &[("u", MountedKind::Folder), ("v", MountedKind::Folder)],
         "/home/u" => &[
-            (".bashrc", Kind::File),
-            (".ssh", Kind::Folder),
-            (".state", Kind::Folder),
-            ("link", Kind::Link),
-            ("work", Kind::Folder),
+            (".bashrc", MountedKind::File),
+            (".ssh", MountedKind::Folder),
+            (".state", MountedKind::Folder),
+            ("link", MountedKind::Link),
+            ("work", MountedKind::Folder),
         ],
         other => panic!("{other} needs not be listed"),
     };

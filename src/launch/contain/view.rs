@@ -12,7 +12,7 @@ use nix::mount::MsFlags;
 
 /// The kind of file at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum MountedKind {
     Folder,
     /// Whatever is no folder and no link.
     File,
@@ -34,18 +34,18 @@ pub(super) struct Mount {
 
 /// The file system as the plan sees it.
 #[derive(Debug, Default)]
-pub(super) struct View {
+pub(super) struct FileSystemView {
     /// Those that a path leads to.
     pub(super) mounts: Vec<Mount>,
     /// The paths that the plan is about and that exist.
-    pub(super) kinds: BTreeMap<PathBuf, Kind>,
+    pub(super) kinds: BTreeMap<PathBuf, MountedKind>,
     /// The links right below `/run`, and where each leads.
     pub(super) run_links: Vec<(PathBuf, PathBuf)>,
     /// The file that names the servers for names, if `/etc/resolv.conf` leads below `/run`.
     pub(super) resolver: Option<PathBuf>,
 }
 
-impl View {
+impl FileSystemView {
     /// Looks at the machine.
     pub(super) fn read<'a>(paths: impl IntoIterator<Item = &'a Path>) -> io::Result<Self> {
         let mounts = fs::read("/proc/self/mountinfo")?;
@@ -73,14 +73,14 @@ impl View {
 }
 
 /// The kind, without following a link.
-pub(super) fn kind_of(path: &Path) -> Option<Kind> {
+pub(super) fn kind_of(path: &Path) -> Option<MountedKind> {
     let kind = fs::symlink_metadata(path).ok()?.file_type();
     Some(if kind.is_symlink() {
-        Kind::Link
+        MountedKind::Link
     } else if kind.is_dir() {
-        Kind::Folder
+        MountedKind::Folder
     } else {
-        Kind::File
+        MountedKind::File
     })
 }
 
@@ -188,9 +188,9 @@ not a mount
         assert_eq!(all[3].path, Path::new("/a/in ner"));
         assert!(all[2].is_read_only);
         assert_eq!(all[2].flags, MsFlags::MS_NOSUID);
-        let view = View {
+        let view = FileSystemView {
             mounts: in_sight(&all),
-            ..View::default()
+            ..FileSystemView::default()
         };
         let ids: Vec<u64> = view.mounts.iter().map(|mount| mount.id).collect();
         assert_eq!(ids, [21, 22, 25, 26, 28]);

@@ -14,7 +14,7 @@ use nix::unistd::{chroot, fchdir};
 
 use super::error::{ContainError, at_path, system};
 use super::mounting::{NOTHING, PLAIN, find, tree};
-use crate::launch::policy::{Containment, Policy};
+use crate::launch::policy::{Containment, LaunchPolicy};
 
 /// The number of descriptors that a world is known by.
 pub(crate) const NUMBER: usize = 4;
@@ -99,7 +99,10 @@ impl SharedMounts {
 
 impl SharedWorld {
     /// The world that descriptors are of, in their order; none if there are none.
-    pub(crate) fn from_descriptors(descriptors: Vec<OwnedFd>, policy: &Policy) -> Option<Self> {
+    pub(crate) fn from_descriptors(
+        descriptors: Vec<OwnedFd>,
+        policy: &LaunchPolicy,
+    ) -> Option<Self> {
         Some(Self {
             descriptors: descriptors.try_into().ok()?,
             temp: policy.temp.clone(),
@@ -229,7 +232,7 @@ mod tests {
     /// Spec: [BOX-540]
     #[test]
     fn other_than_four_descriptors_are_no_world() {
-        let policy = Policy {
+        let policy = LaunchPolicy {
             program: vec![],
             environment: vec![],
             folder: "/".into(),

@@ -2,14 +2,14 @@
 
 use harness_protocol::Queue;
 
-use super::picked::Way;
-use super::{App, Effect, Overlay, Picker, help, input_width};
-use crate::composer::{Edit, Edited};
-use crate::keys::{self, Action, Chord, Place};
-use crate::link::Order;
-use crate::part_view::Fold;
+use super::picked::StepWay;
+use super::{App, AppEffect, Overlay, Picker, help, input_width};
+use crate::composer::{ComposerEdit, ComposerOutcome};
+use crate::keys::{self, Chord, KeyAction, KeyPlace};
+use crate::link::ClientOrder;
+use crate::part_view::FoldAmount;
 use crate::terminal::{Key, KeyPress};
-use crate::viewport::Step;
+use crate::viewport::TravelStep;
 
 /// Number of rows that the help moves by.
 const HELP_STEP: u16 = 5;
@@ -46,7 +46,7 @@ impl App {
             Some((place, action)) => self.act(place, action),
             None => self.type_in(press),
         }
-        let asks_for_band = matches!(bound, Some((_, Action::Decide | Action::FollowUp)));
+        let asks_for_band = matches!(bound, Some((_, KeyAction::Decide | KeyAction::FollowUp)));
         if !self.answers() && !asks_for_band {
             self.typed_at = Some(self.now);
         }
@@ -59,53 +59,55 @@ impl App {
             || matches!(press.code, Key::Escape | Key::Enter | Key::Tab)
             || matches!(
                 self.action(press),
-                Some(Action::Interrupt | Action::Leave | Action::TakeBack | Action::Help)
+                Some(
+                    KeyAction::Interrupt | KeyAction::Leave | KeyAction::TakeBack | KeyAction::Help
+                )
             )
     }
 
     /// The places in which a key counts as pressed, the first that binds it wins.
-    fn places(&self) -> Vec<Place> {
+    fn places(&self) -> Vec<KeyPlace> {
         match &self.overlay {
-            Some(Overlay::Picker(_)) => return vec![Place::Picker],
-            Some(Overlay::Chooser(_)) => return vec![Place::Chooser],
-            Some(Overlay::Past(_)) => return vec![Place::Past],
-            Some(Overlay::Search(_)) => return vec![Place::Search],
+            Some(Overlay::Picker(_)) => return vec![KeyPlace::Picker],
+            Some(Overlay::Chooser(_)) => return vec![KeyPlace::Chooser],
+            Some(Overlay::Past(_)) => return vec![KeyPlace::Past],
+            Some(Overlay::Search(_)) => return vec![KeyPlace::Search],
             Some(Overlay::Board(board)) => return vec![Self::board_place(board)],
             Some(Overlay::Help { .. } | Overlay::Facts(_)) | None => {}
         }
         let mut places = Vec::new();
         match self.band_place() {
             // What a key of the band is not bound to, it does for the conversation.
-            Some(Place::Band) if self.selection.is_some() => {
-                return vec![Place::Selecting, Place::Band, Place::Empty];
+            Some(KeyPlace::Band) if self.selection.is_some() => {
+                return vec![KeyPlace::Selecting, KeyPlace::Band, KeyPlace::Empty];
             }
-            Some(Place::Band) => return vec![Place::Band, Place::Empty],
+            Some(KeyPlace::Band) => return vec![KeyPlace::Band, KeyPlace::Empty],
             Some(place) => return vec![place],
             None => {}
         }
         if !self.completions().is_empty() {
-            places.push(Place::Commands);
+            places.push(KeyPlace::Commands);
         }
         if self.selection.is_some() {
-            places.push(Place::Selecting);
+            places.push(KeyPlace::Selecting);
         }
         if self.picked.is_some() && self.composer.is_empty() {
-            places.push(Place::Picked);
+            places.push(KeyPlace::Picked);
         }
         places.push(if self.composer.text().is_empty() {
-            Place::Empty
+            KeyPlace::Empty
         } else {
-            Place::Writing
+            KeyPlace::Writing
         });
         places
     }
 
-    fn action(&self, press: &KeyPress) -> Option<Action> {
+    fn action(&self, press: &KeyPress) -> Option<KeyAction> {
         self.bound(press).map(|(_, action)| action)
     }
 
     /// The action of a key, and the place that binds it.
-    fn bound(&self, press: &KeyPress) -> Option<(Place, Action)> {
+    fn bound(&self, press: &KeyPress) -> Option<(KeyPlace, KeyAction)> {
         let chord = Chord::from(press);
         let is_written = press.is_burst || !self.composer.is_empty();
         if is_written && chord == Chord::plain(Key::Char('?')) {
@@ -115,7 +117,7 @@ impl App {
         // A paste that the terminal does not mark as one answers nothing.
         let is_pasted = press.is_burst && matches!(press.code, Key::Char(_));
         let mut places = self.places();
-        places.retain(|place| !(is_pasted && *place == Place::Band));
+        places.retain(|place| !(is_pasted && *place == KeyPlace::Band));
         let bound = |place| keys::action(chord, place).map(|action| (place, action));
         places.into_iter().find_map(bound)
     }
@@ -169,7 +171,7 @@ impl App {
                 self.overlay = None;
                 if text.is_empty() {
                     // An empty paste is a terminal's way to announce a picture.
-                    self.effects.push(Effect::TakePicture);
+                    self.effects.push(AppEffect::TakePicture);
                 } else if !self.drop_files(text) {
                     self.composer.paste(text);
                 }
@@ -178,8 +180,11 @@ impl App {
         }
     }
 
-    fn act(&mut self, place: Place, action: Action) {
-        let is_of_band = matches!(place, Place::Band | Place::BandScope | Place::BandReason);
+    fn act(&mut self, place: KeyPlace, action: KeyAction) {
+        let is_of_band = matches!(
+            place,
+            KeyPlace::Band | KeyPlace::BandScope | KeyPlace::BandReason
+        );
         match &self.overlay {
             Some(Overlay::Picker(_)) => self.act_on_picker(action),
             Some(Overlay::Chooser(_)) => self.act_on_chooser(action),
@@ -193,106 +198,106 @@ impl App {
         }
     }
 
-    fn act_on_conversation(&mut self, action: Action) {
+    fn act_on_conversation(&mut self, action: KeyAction) {
         match action {
-            Action::Submit => self.submit(Queue::Steer),
-            Action::FollowUp if self.band.is_some() && self.composer.is_empty() => {
+            KeyAction::Submit => self.submit(Queue::Steer),
+            KeyAction::FollowUp if self.band.is_some() && self.composer.is_empty() => {
                 self.focus_band();
             }
-            Action::FollowUp => self.submit(Queue::FollowUp),
-            Action::Decide => self.focus_band(),
-            Action::Interrupt => self.interrupt(),
-            Action::Leave if self.composer.is_empty() => self.effects.push(Effect::Leave),
-            Action::Leave => self.say("a paste is attached; Ctrl+U drops it"),
-            Action::Copy => self.copy_selection(),
-            Action::Deselect => self.selection = None,
-            Action::Follow if self.goes_back_to_board() => {}
-            Action::Follow | Action::Bottom => self.go(Step::Bottom),
-            Action::PageUp => self.go(Step::PageUp),
-            Action::PageDown => self.go(Step::PageDown),
-            Action::Top => self.go(Step::Top),
-            Action::PreviousPrompt => self.go(Step::PreviousPrompt),
-            Action::NextPrompt => self.go(Step::NextPrompt),
-            Action::Fold => {
+            KeyAction::FollowUp => self.submit(Queue::FollowUp),
+            KeyAction::Decide => self.focus_band(),
+            KeyAction::Interrupt => self.interrupt(),
+            KeyAction::Leave if self.composer.is_empty() => self.effects.push(AppEffect::Leave),
+            KeyAction::Leave => self.say("a paste is attached; Ctrl+U drops it"),
+            KeyAction::Copy => self.copy_selection(),
+            KeyAction::Deselect => self.selection = None,
+            KeyAction::Follow if self.goes_back_to_board() => {}
+            KeyAction::Follow | KeyAction::Bottom => self.go(TravelStep::Bottom),
+            KeyAction::PageUp => self.go(TravelStep::PageUp),
+            KeyAction::PageDown => self.go(TravelStep::PageDown),
+            KeyAction::Top => self.go(TravelStep::Top),
+            KeyAction::PreviousPrompt => self.go(TravelStep::PreviousPrompt),
+            KeyAction::NextPrompt => self.go(TravelStep::NextPrompt),
+            KeyAction::Fold => {
                 let fold = self.viewport.folds.toggle_all();
                 self.keep_fold(fold);
                 self.say(match fold {
-                    Fold::Cut => "opened: results up to 100 lines, and thinking".to_owned(),
-                    Fold::Open => "opened: whole results, and thinking".to_owned(),
-                    Fold::Head(lines) => format!("the first {lines} lines of results"),
-                    Fold::Folded => "folded: a row for each call".to_owned(),
+                    FoldAmount::Cut => "opened: results up to 100 lines, and thinking".to_owned(),
+                    FoldAmount::Open => "opened: whole results, and thinking".to_owned(),
+                    FoldAmount::Head(lines) => format!("the first {lines} lines of results"),
+                    FoldAmount::Folded => "folded: a row for each call".to_owned(),
                 });
             }
-            Action::FoldOne => self.fold_one(),
-            Action::PickAbove => self.pick(Way::Up),
-            Action::PickBelow => self.pick(Way::Down),
-            Action::Unpick => self.picked = None,
-            Action::Search => self.open_search(""),
-            Action::Picker => self.open_picker(""),
-            Action::Board => self.open_board(),
-            Action::Help => self.overlay = Some(Overlay::Help { above: 0 }),
-            Action::Mouse => self.toggle_mouse(),
-            Action::Mode => self.next_mode(),
-            Action::Redraw => self.effects.push(Effect::Redraw),
-            Action::Suspend => self.effects.push(Effect::Suspend),
-            Action::Editor => {
+            KeyAction::FoldOne => self.fold_one(),
+            KeyAction::PickAbove => self.pick(StepWay::Up),
+            KeyAction::PickBelow => self.pick(StepWay::Down),
+            KeyAction::Unpick => self.picked = None,
+            KeyAction::Search => self.open_search(""),
+            KeyAction::Picker => self.open_picker(""),
+            KeyAction::Board => self.open_board(),
+            KeyAction::Help => self.overlay = Some(Overlay::Help { above: 0 }),
+            KeyAction::Mouse => self.toggle_mouse(),
+            KeyAction::Mode => self.next_mode(),
+            KeyAction::Redraw => self.effects.push(AppEffect::Redraw),
+            KeyAction::Suspend => self.effects.push(AppEffect::Suspend),
+            KeyAction::Editor => {
                 let text = self.composer.text().to_owned();
-                self.effects.push(Effect::Write(text));
+                self.effects.push(AppEffect::Write(text));
             }
-            Action::History if self.is_down() => self.order(Order::TryNow),
-            Action::History => self.open_history(),
-            Action::GoBack => self.open_rewind(),
-            Action::Complete => self.complete_command(),
-            Action::Previous => self.choose_command(-1),
-            Action::Next => self.choose_command(1),
-            Action::Close => self.close_commands(),
-            Action::TakeBack if self.composer.chips().is_empty() => self.take_back(),
-            Action::TakeBack => self.drop_paste(),
-            Action::OpenPaste => {
+            KeyAction::History if self.is_down() => self.order(ClientOrder::TryNow),
+            KeyAction::History => self.open_history(),
+            KeyAction::GoBack => self.open_rewind(),
+            KeyAction::Complete => self.complete_command(),
+            KeyAction::Previous => self.choose_command(-1),
+            KeyAction::Next => self.choose_command(1),
+            KeyAction::Close => self.close_commands(),
+            KeyAction::TakeBack if self.composer.chips().is_empty() => self.take_back(),
+            KeyAction::TakeBack => self.drop_paste(),
+            KeyAction::OpenPaste => {
                 if let Some(last) = self.composer.chips().len().checked_sub(1) {
                     self.composer.open_chip(last);
                 }
             }
-            Action::Picture => self.effects.push(Effect::TakePicture),
-            Action::Up => self.up(),
-            Action::Down => self.down(),
-            Action::New
-            | Action::Rename
-            | Action::Trash
-            | Action::Folders
-            | Action::Accept
-            | Action::Allow
-            | Action::AllowLonger
-            | Action::ForRun
-            | Action::ForConversation
-            | Action::ForFolder
-            | Action::Deny
-            | Action::DenySaying
-            | Action::DenyAndStop
-            | Action::Output
-            | Action::Pause
-            | Action::PauseNow
-            | Action::Resume
-            | Action::ResumeStuck => {}
-            Action::Newline => self.edit(Edit::Newline),
-            Action::Left => self.edit(Edit::Left),
-            Action::Right => self.edit(Edit::Right),
-            Action::WordLeft => self.edit(Edit::WordLeft),
-            Action::WordRight => self.edit(Edit::WordRight),
-            Action::LineStart => self.edit(Edit::LineStart),
-            Action::LineEnd => self.edit(Edit::LineEnd),
-            Action::Backspace => self.edit(Edit::Backspace),
-            Action::Delete => self.edit(Edit::Delete),
-            Action::DeleteWordLeft => self.edit(Edit::DeleteWordLeft),
-            Action::DeleteWordRight => self.edit(Edit::DeleteWordRight),
-            Action::KillToEnd => self.edit(Edit::KillToEnd),
-            Action::Yank => self.edit(Edit::Yank),
-            Action::Undo => self.edit(Edit::Undo),
-            Action::Clear => self.edit(Edit::Clear),
+            KeyAction::Picture => self.effects.push(AppEffect::TakePicture),
+            KeyAction::Up => self.up(),
+            KeyAction::Down => self.down(),
+            KeyAction::New
+            | KeyAction::Rename
+            | KeyAction::Trash
+            | KeyAction::Folders
+            | KeyAction::Accept
+            | KeyAction::Allow
+            | KeyAction::AllowLonger
+            | KeyAction::ForRun
+            | KeyAction::ForConversation
+            | KeyAction::ForFolder
+            | KeyAction::Deny
+            | KeyAction::DenySaying
+            | KeyAction::DenyAndStop
+            | KeyAction::Output
+            | KeyAction::Pause
+            | KeyAction::PauseNow
+            | KeyAction::Resume
+            | KeyAction::ResumeStuck => {}
+            KeyAction::Newline => self.edit(ComposerEdit::Newline),
+            KeyAction::Left => self.edit(ComposerEdit::Left),
+            KeyAction::Right => self.edit(ComposerEdit::Right),
+            KeyAction::WordLeft => self.edit(ComposerEdit::WordLeft),
+            KeyAction::WordRight => self.edit(ComposerEdit::WordRight),
+            KeyAction::LineStart => self.edit(ComposerEdit::LineStart),
+            KeyAction::LineEnd => self.edit(ComposerEdit::LineEnd),
+            KeyAction::Backspace => self.edit(ComposerEdit::Backspace),
+            KeyAction::Delete => self.edit(ComposerEdit::Delete),
+            KeyAction::DeleteWordLeft => self.edit(ComposerEdit::DeleteWordLeft),
+            KeyAction::DeleteWordRight => self.edit(ComposerEdit::DeleteWordRight),
+            KeyAction::KillToEnd => self.edit(ComposerEdit::KillToEnd),
+            KeyAction::Yank => self.edit(ComposerEdit::Yank),
+            KeyAction::Undo => self.edit(ComposerEdit::Undo),
+            KeyAction::Clear => self.edit(ComposerEdit::Clear),
         }
     }
 
-    fn edit(&mut self, edit: Edit) {
+    fn edit(&mut self, edit: ComposerEdit) {
         let width = input_width(self.size);
         self.composer.edit(edit, width);
         self.chosen_command = 0;
@@ -300,7 +305,7 @@ impl App {
 
     fn up(&mut self) {
         let width = input_width(self.size);
-        if self.composer.edit(Edit::Up, width) == Edited::AtTop {
+        if self.composer.edit(ComposerEdit::Up, width) == ComposerOutcome::AtTop {
             self.composer.older(&self.history);
             self.close_commands();
         }
@@ -308,7 +313,7 @@ impl App {
 
     fn down(&mut self) {
         let width = input_width(self.size);
-        if self.composer.edit(Edit::Down, width) == Edited::AtBottom {
+        if self.composer.edit(ComposerEdit::Down, width) == ComposerOutcome::AtBottom {
             self.composer.newer();
             self.close_commands();
         }
@@ -328,7 +333,7 @@ impl App {
 
     pub(super) fn toggle_mouse(&mut self) {
         self.has_mouse = !self.has_mouse;
-        self.effects.push(Effect::TakeMouse(self.has_mouse));
+        self.effects.push(AppEffect::TakeMouse(self.has_mouse));
         self.say(if self.has_mouse {
             "the mouse scrolls and selects here"
         } else {
@@ -344,12 +349,12 @@ impl App {
     }
 
     /// Goes through the conversation. A step that needs older parts continues when they come.
-    pub(super) fn go(&mut self, step: Step) {
+    pub(super) fn go(&mut self, step: TravelStep) {
         self.journey = None;
         self.viewport.go(step, &self.conversation);
         let is_there = match step {
-            Step::Top => false,
-            Step::PreviousPrompt => self.viewport.is_at_prompt(&self.conversation),
+            TravelStep::Top => false,
+            TravelStep::PreviousPrompt => self.viewport.is_at_prompt(&self.conversation),
             _ => true,
         };
         if !is_there && self.conversation.has_older() {
@@ -372,7 +377,7 @@ impl App {
         let text = selection.text(&self.conversation, &mut self.viewport);
         self.selection = None;
         if !text.is_empty() {
-            self.effects.push(Effect::Copy(text));
+            self.effects.push(AppEffect::Copy(text));
         }
     }
 }

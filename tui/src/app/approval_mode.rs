@@ -4,7 +4,7 @@ use harness_protocol::ApprovalMode;
 
 use super::completions::DEFAULT;
 use super::{App, Overlay};
-use crate::link::Change;
+use crate::link::SettingChange;
 
 /// The modes in the order in which a key goes through them, each with its name and its meaning.
 pub(super) const MODES: [(ApprovalMode, &str, &str); 5] = [
@@ -73,7 +73,7 @@ impl App {
     }
 
     fn set_mode(&mut self, mode: Option<ApprovalMode>) -> bool {
-        self.change(Change::Mode(mode))
+        self.change(SettingChange::Mode(mode))
     }
 
     fn show_modes(&mut self) {
@@ -94,17 +94,17 @@ mod tests {
     use serde_json::json;
 
     use super::super::testing::*;
-    use super::super::{Effect, Order};
+    use super::super::{AppEffect, ClientOrder};
     use super::*;
     use crate::conversation::testing::event;
     use crate::link::{FactKind, News};
     use crate::service::testing::service;
     use crate::terminal::{Key, KeyPress};
 
-    fn ordered(effects: &[Effect]) -> Vec<Option<ApprovalMode>> {
+    fn ordered(effects: &[AppEffect]) -> Vec<Option<ApprovalMode>> {
         let modes = orders(effects).into_iter().filter_map(|order| match order {
-            Order::Change {
-                change: Change::Mode(mode),
+            ClientOrder::Change {
+                change: SettingChange::Mode(mode),
                 ..
             } => Some(*mode),
             _ => None,
@@ -116,7 +116,7 @@ mod tests {
         event(json!({"type": "settings_changed", "settings": {"mode": mode}}))
     }
 
-    fn command(app: &mut App, line: &str) -> Vec<Effect> {
+    fn command(app: &mut App, line: &str) -> Vec<AppEffect> {
         control(app, 'u');
         app.update(super::super::Msg::Paste(line.to_owned()), app.now);
         key(app, Key::Enter)
@@ -181,7 +181,7 @@ mod tests {
             let mut app = attached(&[]);
             let effects = command(&mut app, line);
             let conversation = || "c".to_owned();
-            let asked = Order::Facts {
+            let asked = ClientOrder::Facts {
                 conversation: conversation(),
                 kind,
             };

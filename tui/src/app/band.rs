@@ -10,10 +10,10 @@ use harness_protocol::{
 };
 
 use super::{App, Field, Regions};
-use crate::asked::{Shown, head, subject};
-use crate::keys::{self, Action, Chord, Place};
-use crate::layout::{Block, Piece, Row};
-use crate::link::Order;
+use crate::asked::{ShownSubject, head, subject};
+use crate::keys::{self, Chord, KeyAction, KeyPlace};
+use crate::layout::{PartLayout, RowPiece, ScreenRow};
+use crate::link::ClientOrder;
 use crate::terminal::{Key, KeyPress};
 use crate::text::{self, ANOTHER_CLIENT, Hidden, break_anywhere, one_line, sanitize, someone};
 use crate::theme::{Look, Token};
@@ -34,7 +34,7 @@ pub(crate) struct Band {
     /// The time at which it appeared on the screen.
     since: Duration,
     /// The rows below its head, of the screen's width.
-    block: Block,
+    block: PartLayout,
     width: u16,
     /// Number of rows above its window.
     above: usize,
@@ -47,7 +47,7 @@ pub(crate) struct Band {
     /// True if the operator went back to the input: it does not take the focus by itself again.
     is_declined: bool,
     /// The choice that Enter takes, if the operator moved the mark; else it is the first one.
-    chosen: Option<Action>,
+    chosen: Option<KeyAction>,
     pub(crate) asks: BandAsks,
     /// The answer that is on its way.
     sent: Option<Verdict>,
@@ -71,7 +71,7 @@ impl Band {
             approval: approval.clone(),
             subject: one_line(&sanitize(&subject, Hidden::Pictured)),
             since: now,
-            block: Block::default(),
+            block: PartLayout::default(),
             width: 0,
             above: 0,
             is_rule_first: false,
@@ -95,7 +95,7 @@ impl Band {
     }
 
     /// The rows in a window of that height.
-    pub(crate) fn window(&self, height: usize) -> &[Row] {
+    pub(crate) fn window(&self, height: usize) -> &[ScreenRow] {
         let start = self.above.min(self.len());
         &self.block.rows[start..(start + height).min(self.len())]
     }
@@ -108,7 +108,7 @@ impl Band {
     /// The text of those rows.
     #[cfg(test)]
     pub(super) fn visible_rows(&self, height: usize) -> Vec<String> {
-        let of_row = |row: &Row| {
+        let of_row = |row: &ScreenRow| {
             let pieces = row.pieces.iter();
             pieces.map(|piece| piece.text(self.source()).0).collect()
         };
@@ -159,26 +159,26 @@ impl Band {
     }
 
     /// The choices in the order of the screen. What was not read to its end cannot be allowed.
-    fn choices(&self) -> Vec<(Action, &'static str)> {
+    fn choices(&self) -> Vec<(KeyAction, &'static str)> {
         let mut choices = match (self.read_at, self.rule()) {
-            (None, _) => vec![(Action::PageDown, "PgDn to its end first")],
-            (Some(_), None) => vec![(Action::Allow, "a allow")],
+            (None, _) => vec![(KeyAction::PageDown, "PgDn to its end first")],
+            (Some(_), None) => vec![(KeyAction::Allow, "a allow")],
             (Some(_), Some(_)) => vec![
-                (Action::Allow, "a allow"),
-                (Action::AllowLonger, "A for longer"),
+                (KeyAction::Allow, "a allow"),
+                (KeyAction::AllowLonger, "A for longer"),
             ],
         };
         choices.extend([
-            (Action::Deny, "d deny"),
-            (Action::DenySaying, "D say why"),
-            (Action::DenyAndStop, "s deny and stop"),
+            (KeyAction::Deny, "d deny"),
+            (KeyAction::DenySaying, "D say why"),
+            (KeyAction::DenyAndStop, "s deny and stop"),
         ]);
         choices
     }
 
     /// The place of the marked choice: the mark stays with its choice when others come or go.
-    fn place_of_mark(&self, choices: &[(Action, &str)]) -> usize {
-        let is_chosen = |(action, _): &(Action, &str)| Some(*action) == self.chosen;
+    fn place_of_mark(&self, choices: &[(KeyAction, &str)]) -> usize {
+        let is_chosen = |(action, _): &(KeyAction, &str)| Some(*action) == self.chosen;
         choices.iter().position(is_chosen).unwrap_or(0)
     }
 
@@ -200,7 +200,7 @@ impl Band {
         let mut shown = Vec::new();
         // The head is one row. Where a long name would hide the rest of it, all of it is below.
         if text::width(&self.subject) + BESIDE_HEAD > columns {
-            shown.push(Shown::Line(self.subject.clone(), Token::Notice));
+            shown.push(ShownSubject::Line(self.subject.clone(), Token::Notice));
         }
         let mut because = self.approval.because.clone();
         let mut rule = self
@@ -216,27 +216,27 @@ impl Band {
                 self.is_rule_first = true;
             }
         }
-        shown.push(Shown::Line(because, Token::Notice));
+        shown.push(ShownSubject::Line(because, Token::Notice));
         shown.extend(subject(&self.approval.subject));
-        shown.extend(rule.map(|rule| Shown::Line(rule, Token::Notice)));
-        self.block = Block::default();
+        shown.extend(rule.map(|rule| ShownSubject::Line(rule, Token::Notice)));
+        self.block = PartLayout::default();
         for shown in shown {
             self.block.source.push('\n');
             let start = self.block.source.len();
             match shown {
-                Shown::Line(line, token) => {
+                ShownSubject::Line(line, token) => {
                     // Each is one line: none of them can look like another.
                     let text = sanitize(&line, Hidden::Pictured).replace('\n', "␊");
                     for range in break_anywhere(&text, columns) {
                         let place = start + range.start..start + range.end;
-                        self.block.rows.push(Row {
-                            pieces: vec![Piece::source(place, Look::new(token))],
+                        self.block.rows.push(ScreenRow {
+                            pieces: vec![RowPiece::source(place, Look::new(token))],
                             fill: None,
                         });
                     }
                     self.block.source.push_str(&text);
                 }
-                Shown::Diff(diff) => {
+                ShownSubject::Diff(diff) => {
                     self.block
                         .rows
                         .extend(diff.rows(start, columns, usize::MAX));
@@ -321,7 +321,7 @@ impl App {
     /// while a draft is being written are never ignored.
     pub(super) fn must_ignore(&self, press: &KeyPress) -> bool {
         let is_for_band = matches!(press.code, Key::Char(_) | Key::Enter)
-            && keys::action(Chord::from(press), Place::Band).is_some();
+            && keys::action(Chord::from(press), KeyPlace::Band).is_some();
         let came = self.band.as_ref().filter(|band| !band.is_declined);
         let came_at = came.map(|band| band.since);
         let mut turns = [came_at, self.band_gone_at].into_iter().flatten();
@@ -345,12 +345,12 @@ impl App {
     }
 
     /// The place of the keys, if they are for the band.
-    pub(super) fn band_place(&self) -> Option<Place> {
+    pub(super) fn band_place(&self) -> Option<KeyPlace> {
         let band = self.band.as_ref().filter(|band| band.has_focus)?;
         Some(match band.asks {
-            BandAsks::Answer => Place::Band,
-            BandAsks::Scope => Place::BandScope,
-            BandAsks::Reason(_) => Place::BandReason,
+            BandAsks::Answer => KeyPlace::Band,
+            BandAsks::Scope => KeyPlace::BandScope,
+            BandAsks::Reason(_) => KeyPlace::BandReason,
         })
     }
 
@@ -390,43 +390,43 @@ impl App {
             .read_at
             .is_some_and(|at| now.saturating_sub(at) >= SETTLES);
         match chosen {
-            Some(Action::Allow | Action::AllowLonger) if !is_read => {}
+            Some(KeyAction::Allow | KeyAction::AllowLonger) if !is_read => {}
             Some(action) => self.act_on_band(action),
             None => {}
         }
     }
 
-    pub(super) fn act_on_band(&mut self, action: Action) {
+    pub(super) fn act_on_band(&mut self, action: KeyAction) {
         let height = self.band_window();
         let page = isize::try_from(height).unwrap_or(isize::MAX);
         let Some(band) = &mut self.band else {
             return;
         };
         match action {
-            Action::Up => band.scroll(-1, height),
-            Action::Down => band.scroll(1, height),
-            Action::PageUp => band.scroll(-page, height),
-            Action::PageDown => band.scroll(page, height),
-            Action::Top => band.scroll(isize::MIN, height),
-            Action::Bottom => band.scroll(isize::MAX, height),
-            Action::Close => match band.asks {
+            KeyAction::Up => band.scroll(-1, height),
+            KeyAction::Down => band.scroll(1, height),
+            KeyAction::PageUp => band.scroll(-page, height),
+            KeyAction::PageDown => band.scroll(page, height),
+            KeyAction::Top => band.scroll(isize::MIN, height),
+            KeyAction::Bottom => band.scroll(isize::MAX, height),
+            KeyAction::Close => match band.asks {
                 BandAsks::Answer => {
                     band.has_focus = false;
                     band.is_declined = true;
                 }
                 BandAsks::Scope | BandAsks::Reason(_) => band.asks = BandAsks::Answer,
             },
-            Action::Backspace => {
+            KeyAction::Backspace => {
                 if let BandAsks::Reason(field) = &mut band.asks {
                     field.backspace();
                 }
             }
-            Action::Clear => {
+            KeyAction::Clear => {
                 if let BandAsks::Reason(field) = &mut band.asks {
                     field.clear();
                 }
             }
-            Action::Accept => match &band.asks {
+            KeyAction::Accept => match &band.asks {
                 BandAsks::Reason(field) => {
                     let reason = Some(field.text().to_owned()).filter(|text| !text.is_empty());
                     self.deny(reason, false);
@@ -434,13 +434,13 @@ impl App {
                 BandAsks::Answer => self.take_choice(),
                 BandAsks::Scope => {}
             },
-            Action::Left => band.choose(-1),
-            Action::Right => band.choose(1),
-            Action::Decide => self.focus_band(),
-            Action::Interrupt => self.interrupt(),
-            Action::Allow => self.allow(Scope::Once),
-            Action::AllowLonger if band.read_at.is_none() => self.say_unread(),
-            Action::AllowLonger if band.rule().is_some() => {
+            KeyAction::Left => band.choose(-1),
+            KeyAction::Right => band.choose(1),
+            KeyAction::Decide => self.focus_band(),
+            KeyAction::Interrupt => self.interrupt(),
+            KeyAction::Allow => self.allow(Scope::Once),
+            KeyAction::AllowLonger if band.read_at.is_none() => self.say_unread(),
+            KeyAction::AllowLonger if band.rule().is_some() => {
                 band.asks = BandAsks::Scope;
                 // The rule that it is allowed by is on the screen.
                 band.scroll(
@@ -452,13 +452,13 @@ impl App {
                     height,
                 );
             }
-            Action::AllowLonger => self.say("this can be allowed once only"),
-            Action::ForRun => self.allow(Scope::Run),
-            Action::ForConversation => self.allow(Scope::Conversation),
-            Action::ForFolder => self.allow(Scope::Workspace),
-            Action::Deny => self.deny(None, false),
-            Action::DenySaying => band.asks = BandAsks::Reason(Field::default()),
-            Action::DenyAndStop => self.deny(None, true),
+            KeyAction::AllowLonger => self.say("this can be allowed once only"),
+            KeyAction::ForRun => self.allow(Scope::Run),
+            KeyAction::ForConversation => self.allow(Scope::Conversation),
+            KeyAction::ForFolder => self.allow(Scope::Workspace),
+            KeyAction::Deny => self.deny(None, false),
+            KeyAction::DenySaying => band.asks = BandAsks::Reason(Field::default()),
+            KeyAction::DenyAndStop => self.deny(None, true),
             // Bound elsewhere.
             _ => {}
         }
@@ -526,7 +526,7 @@ impl App {
             by: None,
             key: Some(key),
         };
-        self.order(Order::Answer {
+        self.order(ClientOrder::Answer {
             conversation,
             approval,
             answer,
@@ -575,7 +575,7 @@ impl App {
         let Some(conversation) = self.there() else {
             return false;
         };
-        self.order(Order::Undo { conversation });
+        self.order(ClientOrder::Undo { conversation });
         true
     }
 

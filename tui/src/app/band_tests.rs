@@ -43,9 +43,9 @@ fn answered(by: &str, answer: &str) -> Event {
 }
 
 /// The answer that an effect sends.
-pub(super) fn sent(effects: &[Effect]) -> Option<AnswerOrder> {
+pub(super) fn sent(effects: &[AppEffect]) -> Option<AnswerOrder> {
     orders(effects).into_iter().find_map(|order| match order {
-        Order::Answer { answer, .. } => Some(answer.clone()),
+        ClientOrder::Answer { answer, .. } => Some(answer.clone()),
         _ => None,
     })
 }
@@ -156,7 +156,7 @@ fn a13_somebody_who_types_answers_nothing_and_loses_no_key() {
         let effects = key(&mut app, Key::Enter);
         assert_eq!(sent(&effects), None);
         assert!(
-            matches!(orders(&effects)[..], [Order::Queue { .. }]),
+            matches!(orders(&effects)[..], [ClientOrder::Queue { .. }]),
             "{effects:?}"
         );
     }
@@ -420,7 +420,7 @@ fn a21_the_bell_rings_once_and_commands_answer_too() {
     app.update(Msg::Focused(false), now);
     let effects = tell(&mut app, told(4, event(approval(1, DIFF))));
     assert_eq!(effects.len(), 2, "{effects:?}");
-    assert!(effects.contains(&Effect::Ring));
+    assert!(effects.contains(&AppEffect::Ring));
     later(&mut app, 500);
     app.update(Msg::Focused(true), now);
     for (line, scope) in [

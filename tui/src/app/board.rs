@@ -2,11 +2,11 @@
 
 use super::{App, Overlay};
 use crate::board::{
-    Asks, Board, BoardNews, BoardOrder, Detail, PauseAt, Wants, WorkflowOrder, is_over, is_working,
-    room, scroll,
+    Board, BoardNews, BoardOrder, BoardQuestion, Detail, PauseAt, Wants, WorkflowOrder, is_over,
+    is_working, room, scroll,
 };
-use crate::keys::{Action, Place};
-use crate::link::Order;
+use crate::keys::{KeyAction, KeyPlace};
+use crate::link::ClientOrder;
 
 /// The way back to the board from a conversation that was opened on it.
 #[derive(Debug)]
@@ -47,10 +47,10 @@ impl App {
     }
 
     /// The place of the board's keys.
-    pub(super) fn board_place(board: &Board) -> Place {
+    pub(super) fn board_place(board: &Board) -> KeyPlace {
         match board.asks {
-            Asks::Gate(_) => Place::BoardGate,
-            Asks::Nothing | Asks::Cancel => Place::Board,
+            BoardQuestion::Gate(_) => KeyPlace::BoardGate,
+            BoardQuestion::Nothing | BoardQuestion::Cancel => KeyPlace::Board,
         }
     }
 
@@ -93,31 +93,31 @@ impl App {
         }
     }
 
-    pub(super) fn act_on_board(&mut self, action: Action) {
+    pub(super) fn act_on_board(&mut self, action: KeyAction) {
         let (size, now) = (self.size, self.now);
         let Some(Overlay::Board(board)) = &mut self.overlay else {
             return;
         };
         match action {
-            Action::Close if board.back() => {}
-            Action::Close | Action::Board => self.close_board(),
-            Action::Previous => self.step_on_board(-1),
-            Action::Next => self.step_on_board(1),
-            Action::PageUp | Action::PageDown => {
-                let pages = if action == Action::PageUp { -1 } else { 1 };
+            KeyAction::Close if board.back() => {}
+            KeyAction::Close | KeyAction::Board => self.close_board(),
+            KeyAction::Previous => self.step_on_board(-1),
+            KeyAction::Next => self.step_on_board(1),
+            KeyAction::PageUp | KeyAction::PageDown => {
+                let pages = if action == KeyAction::PageUp { -1 } else { 1 };
                 let room = room(board, size);
                 scroll(board, pages, room, now);
             }
-            Action::Accept => self.open_iteration(),
-            Action::Output => self.open_output(),
-            Action::Decide => self.ask_gate(),
-            Action::Allow => self.answer_gate(true),
-            Action::Deny => self.answer_gate(false),
-            Action::Pause => self.pause(PauseAt::IterationEnd),
-            Action::PauseNow => self.pause(PauseAt::Once),
-            Action::Resume => self.resume(false),
-            Action::ResumeStuck => self.resume(true),
-            Action::Interrupt => self.interrupt_workflow(),
+            KeyAction::Accept => self.open_iteration(),
+            KeyAction::Output => self.open_output(),
+            KeyAction::Decide => self.ask_gate(),
+            KeyAction::Allow => self.answer_gate(true),
+            KeyAction::Deny => self.answer_gate(false),
+            KeyAction::Pause => self.pause(PauseAt::IterationEnd),
+            KeyAction::PauseNow => self.pause(PauseAt::Once),
+            KeyAction::Resume => self.resume(false),
+            KeyAction::ResumeStuck => self.resume(true),
+            KeyAction::Interrupt => self.interrupt_workflow(),
             _ => {}
         }
     }
@@ -136,7 +136,7 @@ impl App {
     }
 
     fn board_order(&mut self, order: BoardOrder) {
-        self.order(Order::Board(order));
+        self.order(ClientOrder::Board(order));
     }
 
     /// The board, if it is open.
@@ -193,7 +193,7 @@ impl App {
         match (gate, it.reason.as_deref()) {
             (Some(gate), _) => {
                 board.back();
-                board.asks = Asks::Gate(gate);
+                board.asks = BoardQuestion::Gate(gate);
             }
             (None, Some("ask")) => {
                 self.open_iteration();
@@ -207,7 +207,8 @@ impl App {
         let Some(Overlay::Board(board)) = &mut self.overlay else {
             return;
         };
-        let Asks::Gate(gate) = std::mem::replace(&mut board.asks, Asks::Nothing) else {
+        let BoardQuestion::Gate(gate) = std::mem::replace(&mut board.asks, BoardQuestion::Nothing)
+        else {
             return;
         };
         self.order_workflow(WorkflowOrder::Answer { gate, is_approved });
@@ -243,12 +244,12 @@ impl App {
             Some(it) if !is_over(it) => {}
             _ => return self.close_board(),
         }
-        if board.asks == Asks::Cancel {
-            board.asks = Asks::Nothing;
+        if board.asks == BoardQuestion::Cancel {
+            board.asks = BoardQuestion::Nothing;
             self.order_workflow(WorkflowOrder::Cancel);
         } else {
             board.back();
-            board.asks = Asks::Cancel;
+            board.asks = BoardQuestion::Cancel;
         }
     }
 
@@ -261,7 +262,7 @@ impl App {
             return;
         };
         if board.sends(&order) {
-            board.asks = Asks::Nothing;
+            board.asks = BoardQuestion::Nothing;
             self.board_order(BoardOrder::Give { workflow, order });
         }
     }

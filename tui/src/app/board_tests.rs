@@ -12,20 +12,20 @@ use crate::board::{BoardNews, BoardOrder, PauseAt, Shows, WorkflowOrder};
 use crate::link::News;
 use crate::terminal::{Key, KeyPress};
 
-fn of_board(app: &mut App, news: BoardNews) -> Vec<Effect> {
+fn of_board(app: &mut App, news: BoardNews) -> Vec<AppEffect> {
     tell(app, News::Board(news))
 }
 
-fn order(order: BoardOrder) -> Effect {
-    Effect::Order(Order::Board(order))
+fn order(order: BoardOrder) -> AppEffect {
+    AppEffect::Order(ClientOrder::Board(order))
 }
 
-fn follow(workflow: &str) -> Effect {
+fn follow(workflow: &str) -> AppEffect {
     let workflow = workflow.to_owned();
     order(BoardOrder::Follow { workflow })
 }
 
-fn gives(effects: &[Effect], expected: WorkflowOrder) {
+fn gives(effects: &[AppEffect], expected: WorkflowOrder) {
     let workflow = "w1".to_owned();
     let expected = BoardOrder::Give {
         workflow,
@@ -41,7 +41,7 @@ fn followed(snapshot: WorkflowSnapshot) -> BoardNews {
     }
 }
 
-fn letter(app: &mut App, letter: char) -> Vec<Effect> {
+fn letter(app: &mut App, letter: char) -> Vec<AppEffect> {
     key(app, Key::Char(letter))
 }
 
@@ -191,7 +191,10 @@ fn an_order_that_is_refused_says_why_in_one_line() {
 fn ctrl_c_asks_and_only_the_second_one_cancels() {
     let mut app = board(working("w1"));
     assert_eq!(control(&mut app, 'c'), []);
-    assert_eq!(app.board().unwrap().asks, crate::board::Asks::Cancel);
+    assert_eq!(
+        app.board().unwrap().asks,
+        crate::board::BoardQuestion::Cancel
+    );
     assert_eq!(key(&mut app, Key::Escape), []);
     assert_eq!(control(&mut app, 'c'), []);
     gives(&control(&mut app, 'c'), WorkflowOrder::Cancel);
@@ -243,7 +246,7 @@ fn a_gate_is_answered_with_yes_or_no_and_no_other_one_by_mistake() {
 fn enter_opens_the_conversation_of_the_iteration_and_escape_goes_back() {
     let mut app = board(working("w1"));
     let conversation = "wf-w1-2".to_owned();
-    let open = Effect::Order(Order::Open { conversation });
+    let open = AppEffect::Order(ClientOrder::Open { conversation });
     assert_eq!(
         key(&mut app, Key::Enter),
         [order(BoardOrder::Leave), open.clone()]

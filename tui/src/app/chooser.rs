@@ -1,8 +1,8 @@
 //! A list of what the service has of a kind, to choose from.
 
 use super::{App, Field, Overlay};
-use crate::keys::Action;
-use crate::link::{Change, Offer, OfferKind};
+use crate::keys::KeyAction;
+use crate::link::{Offer, OfferKind, SettingChange};
 
 /// Number of rows of a page of the list.
 const PAGE: isize = 10;
@@ -88,21 +88,21 @@ impl App {
         self.ask_for_offers(kind);
     }
 
-    pub(super) fn act_on_chooser(&mut self, action: Action) {
+    pub(super) fn act_on_chooser(&mut self, action: KeyAction) {
         let Some(Overlay::Chooser(chooser)) = &mut self.overlay else {
             return;
         };
         match action {
-            Action::Close => self.overlay = None,
-            Action::Previous => chooser.step(-1),
-            Action::Next => chooser.step(1),
-            Action::PageUp => chooser.step(-PAGE),
-            Action::PageDown => chooser.step(PAGE),
-            Action::Backspace => {
+            KeyAction::Close => self.overlay = None,
+            KeyAction::Previous => chooser.step(-1),
+            KeyAction::Next => chooser.step(1),
+            KeyAction::PageUp => chooser.step(-PAGE),
+            KeyAction::PageDown => chooser.step(PAGE),
+            KeyAction::Backspace => {
                 chooser.filter.backspace();
             }
-            Action::Clear => chooser.filter.clear(),
-            Action::Accept => {
+            KeyAction::Clear => chooser.filter.clear(),
+            KeyAction::Accept => {
                 let chosen = chooser
                     .chosen()
                     .map(|at| chooser.matches()[at].name.clone());
@@ -120,7 +120,7 @@ impl App {
     fn choose(&mut self, kind: OfferKind, name: String) {
         match kind {
             OfferKind::Models => {
-                self.change(Change::Model(Some(name)));
+                self.change(SettingChange::Model(Some(name)));
             }
             OfferKind::Skills | OfferKind::Templates => {
                 let (command, _) = names(kind);

@@ -3,7 +3,7 @@
 use super::testing::*;
 use super::*;
 use crate::conversation::testing::text;
-use crate::highlight::{Answer, testing::answer};
+use crate::highlight::{ParsedColours, testing::answer};
 use crate::layout::{Mark, picture};
 use crate::terminal::Key;
 use crate::theme::{Depth, Token};
@@ -21,7 +21,7 @@ fn drawn(app: &mut App) -> Vec<crate::highlight::Request> {
     let now = app.now;
     let effects = app.update(Msg::Drawn, now).into_iter();
     let requests = effects.filter_map(|effect| match effect {
-        Effect::Colour(request) => Some(request),
+        AppEffect::Colour(request) => Some(request),
         _ => None,
     });
     requests.collect()
@@ -34,7 +34,7 @@ fn marks(app: &mut App) -> Vec<Mark> {
         .marks(shown.part, &shown.block, &(0..usize::MAX))
 }
 
-fn take(app: &mut App, answer: Answer) {
+fn take(app: &mut App, answer: ParsedColours) {
     let now = app.now;
     app.update(Msg::Coloured(answer), now);
 }

@@ -1,13 +1,13 @@
 //! The commands that can be written after a slash.
 
-use super::{App, Effect, LinkState, Overlay};
-use crate::link::{FactKind, Order, Recipe, View};
-use crate::part_view::Fold;
+use super::{App, AppEffect, LinkState, Overlay};
+use crate::link::{ClientOrder, ConversationView, FactKind, Recipe};
+use crate::part_view::FoldAmount;
 use crate::theme::Scheme;
 
 /// A command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Command {
+pub(crate) struct SlashCommand {
     /// Its name, without the slash.
     pub(crate) name: &'static str,
     /// The arguments; brackets mark optional ones.
@@ -19,7 +19,7 @@ pub(crate) struct Command {
 /// The table, a row a command: its name, what may follow, what it does.
 macro_rules! commands {
     ($($name:literal $arguments:literal => $help:literal;)*) => {
-        &[$(Command {
+        &[$(SlashCommand {
             name: $name,
             arguments: $arguments,
             help: $help,
@@ -28,7 +28,7 @@ macro_rules! commands {
 }
 
 /// All commands.
-pub(crate) const COMMANDS: &[Command] = commands! {
+pub(crate) const COMMANDS: &[SlashCommand] = commands! {
     "help" "" => "the keys and commands";
     "new" "[title]" => "make a conversation and open it";
     "open" "[filter]" => "choose a conversation";
@@ -68,9 +68,9 @@ pub(crate) const COMMANDS: &[Command] = commands! {
 };
 
 /// The commands whose names begin so, and then those that have the letters in that order.
-pub(crate) fn fitting(written: &str) -> Vec<&'static Command> {
-    let begins = |command: &&Command| command.name.starts_with(written);
-    let has_letters = |command: &&Command| {
+pub(crate) fn fitting(written: &str) -> Vec<&'static SlashCommand> {
+    let begins = |command: &&SlashCommand| command.name.starts_with(written);
+    let has_letters = |command: &&SlashCommand| {
         let mut letters = command.name.chars();
         written.chars().all(|wanted| letters.any(|c| c == wanted))
     };
@@ -101,7 +101,7 @@ impl App {
                 self.is_making = true;
                 let conversation = self.open_id().to_owned();
                 let seq = None;
-                self.order(Order::Fork { conversation, seq });
+                self.order(ClientOrder::Fork { conversation, seq });
             }
             "rewind" => self.open_rewind(),
             "delete" => {
@@ -123,7 +123,7 @@ impl App {
             "model" => return self.model(argument),
             "thinking" => return self.thinking(argument),
             "settings" if !argument.is_empty() => return self.set_own(argument),
-            "settings" => return self.ask_for_settings(View::Settings),
+            "settings" => return self.ask_for_settings(ConversationView::Settings),
             "usage" => return self.ask_for_usage(),
             "tools" => return self.tools(argument),
             "compact" => return self.compact(argument),
@@ -136,7 +136,7 @@ impl App {
             "clients" => self.clients(),
             "status" => self.status(),
             "debug" => self.debug(),
-            "quit" => self.effects.push(Effect::Leave),
+            "quit" => self.effects.push(AppEffect::Leave),
             unknown => {
                 self.complain(format!("there is no command /{unknown}; /help lists them"));
                 return false;
@@ -147,9 +147,9 @@ impl App {
 
     fn fold_as(&mut self, argument: &str) -> bool {
         let fold = match argument {
-            "all" => Fold::Folded,
-            "none" => Fold::Cut,
-            "tools" | "" => Fold::Head(self.own.head_lines),
+            "all" => FoldAmount::Folded,
+            "none" => FoldAmount::Cut,
+            "tools" | "" => FoldAmount::Head(self.own.head_lines),
             _ => {
                 self.complain("say /fold all, /fold none or /fold tools");
                 return false;
@@ -191,7 +191,7 @@ impl App {
         let Some(conversation) = self.there() else {
             return false;
         };
-        self.order(Order::Facts { conversation, kind });
+        self.order(ClientOrder::Facts { conversation, kind });
         true
     }
 

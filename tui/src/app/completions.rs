@@ -76,7 +76,7 @@ impl App {
         match text.strip_prefix('/') {
             Some(name) if !name.contains([' ', '\n', '/']) => {
                 let commands = fitting(name).into_iter();
-                let completion = |command: &super::Command| {
+                let completion = |command: &super::SlashCommand| {
                     let space = if command.arguments.is_empty() {
                         ""
                     } else {

@@ -1,7 +1,7 @@
 //! Copying what is in the conversation.
 
-use super::{App, Effect};
-use crate::conversation::{PartKind, ToolOutcome};
+use super::{App, AppEffect};
+use crate::conversation::{CallOutcome, PartKind};
 use crate::text::{Hidden, sanitize};
 
 impl App {
@@ -20,7 +20,7 @@ impl App {
             Some(text) if !text.is_empty() => {
                 // Whatever it is pasted into may be a shell.
                 let text = sanitize(&text, Hidden::Dropped);
-                self.effects.push(Effect::Copy(text));
+                self.effects.push(AppEffect::Copy(text));
             }
             _ => self.complain("there is nothing like that to copy"),
         }
@@ -40,7 +40,7 @@ impl App {
             PartKind::User { content, .. } => format!("> {}", content.replace('\n', "\n> ")),
             PartKind::Text { content, .. } | PartKind::Reasoning { content, .. } => content.clone(),
             PartKind::Tool(tool) => match &tool.outcome {
-                ToolOutcome::Ended(result) => {
+                CallOutcome::Ended(result) => {
                     let cut = match result.is_whole {
                         true => "",
                         false => "\n(the rest was not loaded)",

@@ -3,8 +3,8 @@
 use harness_protocol::FoundFiles;
 
 use super::completions::Completion;
-use super::{App, Effect, Missing};
-use crate::link::{Order, PromptFile};
+use super::{App, AppEffect, Missing};
+use crate::link::{ClientOrder, PromptFile};
 use crate::text::pasted_paths;
 
 /// The files that the name fits which is being written.
@@ -34,7 +34,7 @@ impl App {
         self.files.is_asking = true;
         let (conversation, query) = asked.clone();
         self.files.asked = Some(asked);
-        self.order(Order::Files {
+        self.order(ClientOrder::Files {
             conversation,
             query,
         });
@@ -108,7 +108,7 @@ impl App {
         };
         let missing = Missing::Path(path.clone());
         let lists = vec![vec![path]];
-        self.effects.push(Effect::Look { lists, missing });
+        self.effects.push(AppEffect::Look { lists, missing });
         true
     }
 
@@ -119,7 +119,7 @@ impl App {
             return false;
         }
         let missing = Missing::Text(text.to_owned());
-        self.effects.push(Effect::Look { lists, missing });
+        self.effects.push(AppEffect::Look { lists, missing });
         true
     }
 

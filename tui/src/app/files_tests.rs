@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::testing::*;
 use super::*;
-use crate::composer::Edit;
+use crate::composer::ComposerEdit;
 use crate::conversation::PartKind;
 use crate::conversation::testing::event;
 use crate::link::{News, PromptFile};
@@ -30,9 +30,9 @@ fn labels(app: &App) -> Vec<String> {
     completions.into_iter().map(|it| it.label).collect()
 }
 
-fn sent_files(effects: &[Effect]) -> (String, Vec<PromptFile>) {
+fn sent_files(effects: &[AppEffect]) -> (String, Vec<PromptFile>) {
     match orders(effects)[..] {
-        [Order::Submit { content, files, .. }] => (content.clone(), files.clone()),
+        [ClientOrder::Submit { content, files, .. }] => (content.clone(), files.clone()),
         ref other => panic!("{other:?}"),
     }
 }
@@ -61,7 +61,7 @@ fn files_are_offered_while_a_name_is_written_and_go_along() {
     let mut app = attached_in(Some(FOLDER), &[]);
     write(&mut app, "see ");
     let asked = |query: &str| {
-        vec![Effect::Order(Order::Files {
+        vec![AppEffect::Order(ClientOrder::Files {
             conversation: "c".to_owned(),
             query: query.to_owned(),
         })]
@@ -102,7 +102,7 @@ fn a_file_that_the_text_names_no_more_does_not_go_along() {
     key(&mut app, Key::Backspace);
     key(&mut app, Key::Backspace);
     assert_eq!(chips(&app), [""; 0]);
-    app.composer.edit(Edit::Undo, 40);
+    app.composer.edit(ComposerEdit::Undo, 40);
     assert_eq!(chips(&app), ["a.rs"]);
     // Written as text, a name is text.
     control(&mut app, 'u');
@@ -127,7 +127,7 @@ fn a_file_is_attached_by_its_path_and_a_paste_of_paths_is_looked_for() {
     write(&mut app, "/attach docs/a b.pdf");
     let effects = key(&mut app, Key::Enter);
     let path = format!("{FOLDER}/docs/a b.pdf");
-    let look = Effect::Look {
+    let look = AppEffect::Look {
         lists: vec![vec![path.clone()]],
         missing: Missing::Path(path.clone()),
     };
@@ -140,7 +140,7 @@ fn a_file_is_attached_by_its_path_and_a_paste_of_paths_is_looked_for() {
     let lists = vec![vec!["/tmp/plan.png".to_owned()]];
     assert_eq!(
         effects,
-        [Effect::Look {
+        [AppEffect::Look {
             lists,
             missing: missing.clone()
         }]
@@ -187,7 +187,7 @@ fn what_goes_with_a_prompt_is_shown_to_everybody() {
         json!({"type": "user", "content": "look", "by": "ben", "run_id": 1, "attachments": [file]});
     let app = attached(&[event(prompt)]);
     let part = last(&app).unwrap();
-    let block = crate::part_view::layout(part, 40, crate::part_view::Fold::Cut);
+    let block = crate::part_view::layout(part, 40, crate::part_view::FoldAmount::Cut);
     let rows = block.rows.iter().map(|row| {
         let pieces = row.pieces.iter();
         pieces
@@ -205,10 +205,10 @@ fn what_goes_with_a_prompt_is_shown_to_everybody() {
 #[test]
 fn a_picture_of_the_clipboard_goes_along_and_a_path_from_afar_is_remarked() {
     let mut app = attached(&[]);
-    assert_eq!(control(&mut app, 'v'), [Effect::TakePicture]);
+    assert_eq!(control(&mut app, 'v'), [AppEffect::TakePicture]);
     let now = app.now;
     let pasted = app.update(Msg::Paste(String::new()), now);
-    assert_eq!(pasted, [Effect::TakePicture]);
+    assert_eq!(pasted, [AppEffect::TakePicture]);
     app.update(Msg::Picture(None), now);
     let said = "no picture in reach; save it and use /attach PATH";
     assert_eq!(toast(&app), said);

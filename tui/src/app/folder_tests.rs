@@ -24,8 +24,8 @@ fn shown(app: &App) -> Vec<&str> {
 #[test]
 fn the_list_begins_with_one_folder_and_a_key_shows_all() {
     let mut app = attached_in(Some(A), &[]);
-    let here = Order::List { folder: folder(A) };
-    let all = Order::List { folder: None };
+    let here = ClientOrder::List { folder: folder(A) };
+    let all = ClientOrder::List { folder: None };
     assert_eq!(orders(&control(&mut app, 'p')), [&here]);
     let [c, d, e] = summaries_in([A, B, A]).try_into().unwrap();
     tell(&mut app, News::Listed(vec![c.clone(), e.clone()]));
@@ -66,10 +66,10 @@ fn after_one_was_thrown_away_the_same_folders_are_listed() {
         )
     };
     let listed = deleted(&mut app);
-    assert_eq!(orders(&listed), [&Order::List { folder: folder(A) }]);
+    assert_eq!(orders(&listed), [&ClientOrder::List { folder: folder(A) }]);
     control(&mut app, 'a');
     let listed = deleted(&mut app);
-    assert_eq!(orders(&listed), [&Order::List { folder: None }]);
+    assert_eq!(orders(&listed), [&ClientOrder::List { folder: None }]);
     // While a title is written, it is not changed what is listed.
     tell(&mut app, News::Listed(summaries_in([A, A, A])));
     key(&mut app, Key::Tab);
@@ -81,7 +81,7 @@ fn after_one_was_thrown_away_the_same_folders_are_listed() {
 fn a_service_that_tells_no_folders_has_one_list() {
     let mut app = picking();
     assert_eq!(shown(&app), ["c", "d", "e"]);
-    let all = Order::List { folder: None };
+    let all = ClientOrder::List { folder: None };
     assert_eq!(orders(&control(&mut app, 'a')), [&all]);
     assert_eq!(shown(&app), ["c", "d", "e"]);
 }
@@ -94,7 +94,7 @@ fn a_conversation_is_made_in_the_folder_of_the_one_that_is_shown() {
         let mut app = attached_in(path, &[]);
         write(&mut app, "/new");
         let made = key(&mut app, Key::Enter);
-        let create = Order::Create {
+        let create = ClientOrder::Create {
             title: None,
             folder: folder.clone(),
         };
@@ -104,7 +104,7 @@ fn a_conversation_is_made_in_the_folder_of_the_one_that_is_shown() {
         write(&mut app, "x");
         let made = control(&mut app, 'n');
         let title = Some("x".to_owned());
-        assert_eq!(orders(&made), [&Order::Create { title, folder }]);
+        assert_eq!(orders(&made), [&ClientOrder::Create { title, folder }]);
     }
 }
 
@@ -128,7 +128,7 @@ fn skills_and_templates_are_those_of_the_folder_and_models_those_of_the_service(
         let asked = key(app, Key::Char(' '));
         orders(&asked).into_iter().cloned().collect::<Vec<_>>()
     };
-    let order = |kind, folder: Option<&str>| Order::Offers {
+    let order = |kind, folder: Option<&str>| ClientOrder::Offers {
         kind,
         folder: folder.map(str::to_owned),
     };

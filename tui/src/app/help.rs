@@ -1,9 +1,9 @@
 //! The help, in columns, made from the tables of keys and commands.
 
 use super::COMMANDS;
-use crate::keys::{BINDINGS, Place};
+use crate::keys::{BINDINGS, KeyPlace};
 use crate::text::{self, broken};
-use crate::theme::{Look, Token};
+use crate::theme::{Look, StyledWords, Token};
 
 /// Maximum width of the box with one column, and with two, in columns of the screen.
 pub(crate) const WIDTHS: (u16, u16) = (100, 120);
@@ -17,7 +17,7 @@ const BELOW: usize = 4;
 
 /// A row of the help.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Row {
+enum HelpRow {
     Heading(&'static str),
     Entry { keys: String, text: &'static str },
 }
@@ -42,69 +42,66 @@ const CARD: [(&str, &str); 12] = [
 ];
 
 /// All rows: every binding of the table is in one of them.
-fn rows() -> Vec<Row> {
-    let mut rows = vec![Row::Heading("To begin with")];
-    rows.extend(CARD.iter().map(|(keys, text)| Row::Entry {
+fn rows() -> Vec<HelpRow> {
+    let mut rows = vec![HelpRow::Heading("To begin with")];
+    rows.extend(CARD.iter().map(|(keys, text)| HelpRow::Entry {
         keys: (*keys).to_owned(),
         text,
     }));
     for (heading, places) in [
-        ("Keys", &[Place::Empty, Place::Writing][..]),
-        ("While something is selected", &[Place::Selecting]),
-        ("While a part is picked", &[Place::Picked]),
-        ("While a command is named", &[Place::Commands]),
-        ("In the list of conversations", &[Place::Picker]),
+        ("Keys", &[KeyPlace::Empty, KeyPlace::Writing][..]),
+        ("While something is selected", &[KeyPlace::Selecting]),
+        ("While a part is picked", &[KeyPlace::Picked]),
+        ("While a command is named", &[KeyPlace::Commands]),
+        ("In the list of conversations", &[KeyPlace::Picker]),
         (
             "In a list of models, skills or templates",
-            &[Place::Chooser],
+            &[KeyPlace::Chooser],
         ),
-        ("In a list of prompts of the past", &[Place::Past]),
-        ("In a search", &[Place::Search]),
+        ("In a list of prompts of the past", &[KeyPlace::Past]),
+        ("In a search", &[KeyPlace::Search]),
         (
             "On the board of workflows",
-            &[Place::Board, Place::BoardGate],
+            &[KeyPlace::Board, KeyPlace::BoardGate],
         ),
         (
             "While what waits for an answer has the keys",
-            &[Place::Band, Place::BandScope, Place::BandReason],
+            &[KeyPlace::Band, KeyPlace::BandScope, KeyPlace::BandReason],
         ),
     ] {
-        rows.push(Row::Heading(heading));
+        rows.push(HelpRow::Heading(heading));
         for binding in BINDINGS {
             if binding.places.iter().any(|place| places.contains(place)) {
                 let keys: Vec<String> = binding.chords.iter().map(ToString::to_string).collect();
-                rows.push(Row::Entry {
+                rows.push(HelpRow::Entry {
                     keys: keys.join(", "),
                     text: binding.help,
                 });
             }
         }
     }
-    rows.push(Row::Heading("Mouse"));
-    rows.push(Row::Entry {
+    rows.push(HelpRow::Heading("Mouse"));
+    rows.push(HelpRow::Entry {
         keys: "wheel, drag".to_owned(),
         text: "scroll, select (twice: word, thrice: paragraph)",
     });
-    rows.push(Row::Entry {
+    rows.push(HelpRow::Entry {
         keys: "Shift+drag".to_owned(),
         text: "the terminal's own selection, in most terminals",
     });
-    rows.push(Row::Entry {
+    rows.push(HelpRow::Entry {
         keys: "click".to_owned(),
         text: "on the heading of a tool: fold or unfold it",
     });
-    rows.push(Row::Heading(
+    rows.push(HelpRow::Heading(
         "Commands (// sends a prompt that begins with /)",
     ));
-    rows.extend(COMMANDS.iter().map(|command| Row::Entry {
+    rows.extend(COMMANDS.iter().map(|command| HelpRow::Entry {
         keys: format!("/{} {}", command.name, command.arguments),
         text: command.help,
     }));
     rows
 }
-
-/// The pieces of a row of the screen, from left to right.
-pub(crate) type Words = Vec<(String, Look)>;
 
 /// Number of rows of the help that do not fit on a screen of that size.
 pub(crate) fn overflow(size: (u16, u16)) -> u16 {
@@ -123,15 +120,15 @@ pub(crate) fn box_width(screen: u16) -> u16 {
 }
 
 /// The help for a screen of that width: in one column, or in two.
-pub(crate) fn columns(screen: u16) -> Vec<Vec<Words>> {
+pub(crate) fn columns(screen: u16) -> Vec<Vec<StyledWords>> {
     let inner = usize::from(box_width(screen).saturating_sub(4));
     if screen < WIDTHS.1 {
         return vec![rows().iter().flat_map(|row| lines(row, inner)).collect()];
     }
     let width = (inner - GAP) / 2;
-    let rows: Vec<(bool, Vec<Words>)> = rows()
+    let rows: Vec<(bool, Vec<StyledWords>)> = rows()
         .iter()
-        .map(|row| (matches!(row, Row::Heading(_)), lines(row, width)))
+        .map(|row| (matches!(row, HelpRow::Heading(_)), lines(row, width)))
         .collect();
     let half = rows.iter().map(|(_, lines)| lines.len()).sum::<usize>() / 2;
     let mut columns = vec![Vec::new(), Vec::new()];
@@ -146,21 +143,21 @@ pub(crate) fn columns(screen: u16) -> Vec<Vec<Words>> {
 }
 
 /// A row of the help in so many columns.
-fn lines(row: &Row, width: usize) -> Vec<Words> {
+fn lines(row: &HelpRow, width: usize) -> Vec<StyledWords> {
     let look = Look::new(Token::Text);
     let (keys, text) = match row {
-        Row::Heading(heading) => {
+        HelpRow::Heading(heading) => {
             let look = Look::new(Token::Notice).bold();
             let broken = broken(heading, width);
             return broken.map(|line| vec![(line, look)]).collect();
         }
-        Row::Entry { keys, text } => (format!("  {keys}"), *text),
+        HelpRow::Entry { keys, text } => (format!("  {keys}"), *text),
     };
     let is_beside = width >= BESIDE_FROM;
     let set_in = if is_beside { BESIDE } else { BELOW };
     let blank = |line: String| vec![(format!("{}{line}", " ".repeat(set_in)), look)];
     let mut said = broken(text, width.saturating_sub(set_in).max(1));
-    let mut lines: Vec<Words> = broken_keys(&keys, width)
+    let mut lines: Vec<StyledWords> = broken_keys(&keys, width)
         .map(|line| vec![(line, Look::new(Token::Accent))])
         .collect();
     if let Some(last) = lines.last_mut() {

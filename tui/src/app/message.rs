@@ -1,7 +1,7 @@
 //! The client's inputs and its effects.
 
-use crate::highlight::{Answer, Request};
-use crate::link::{News, Order};
+use crate::highlight::{ParsedColours, Request};
+use crate::link::{ClientOrder, News};
 use crate::prompt_history::PromptHistory;
 use crate::terminal::{KeyPress, Mouse};
 
@@ -43,7 +43,7 @@ pub enum Msg {
         missing: Missing,
     },
     /// Code that was asked about has been read.
-    Coloured(Answer),
+    Coloured(ParsedColours),
     /// The file with the picture of the clipboard. `None` if no picture was found.
     Picture(Option<String>),
     /// An effect could not be had.
@@ -52,9 +52,9 @@ pub enum Msg {
 
 /// Something to be done.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Effect {
+pub enum AppEffect {
     /// The service is to do something.
-    Order(Order),
+    Order(ClientOrder),
     /// Add a prompt to those of the past.
     Remember(String),
     /// Put a text into the clipboard.

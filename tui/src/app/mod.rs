@@ -38,15 +38,15 @@ use std::time::Duration;
 
 use harness_protocol::ApprovalMode;
 
-pub use message::{Effect, Missing, Msg};
+pub use message::{AppEffect, Missing, Msg};
 
 pub(crate) use approval_mode::mode_name;
 pub(crate) use band::Band;
 pub(crate) use chooser::{Chooser, names as offer_names};
-pub(crate) use commands::{COMMANDS, Command};
+pub(crate) use commands::{COMMANDS, SlashCommand};
 pub(crate) use field::Field;
-pub(crate) use past::{Past, PastKind};
-pub(crate) use picker::{Mode, Picker, Scope};
+pub(crate) use past::{PastKind, PastPrompts};
+pub(crate) use picker::{Picker, PickerMode, PickerScope};
 pub(crate) use queue::{author_name, when};
 pub(crate) use regions::{BAND_FRAME, Regions, input_width, shown_in_queue};
 pub(crate) use search_box::SearchBox;
@@ -55,15 +55,15 @@ pub(crate) use toast::Toast;
 use crate::board::Board;
 use crate::client_settings::ClientSettings;
 use crate::composer::Composer;
-use crate::conversation::{Conversation, PartId};
-use crate::highlight::Colours;
-use crate::link::Order;
+use crate::conversation::{ConversationStore, PartId};
+use crate::highlight::CodeColours;
+use crate::link::ClientOrder;
 use crate::prompt_history::PromptHistory;
 use crate::selection::Selection;
 use crate::service::Service;
 use crate::text::one_line;
 use crate::theme::{Scheme, Theme};
-use crate::viewport::{Step, Viewport};
+use crate::viewport::{TravelStep, Viewport};
 
 /// Time between two frames of parts that move by themselves: the spinner and the seconds beside it.
 const TICK: Duration = Duration::from_millis(125);
@@ -78,7 +78,7 @@ const DEFAULT_CONVERSATION: &str = "default";
 
 /// The parameters of the client's start.
 #[derive(Debug, Clone)]
-pub struct Start {
+pub struct AppStart {
     /// Presence of this client, as the others see it.
     pub name: String,
     /// Makes the keys of this client's prompts like no other's.
@@ -128,7 +128,7 @@ pub(crate) enum Overlay {
     /// The service's entries of a kind, to choose from.
     Chooser(Chooser),
     /// Prompts of the past, to choose from.
-    Past(Past),
+    Past(PastPrompts),
     /// A search in the conversation.
     Search(SearchBox),
     /// Facts of the client about itself.
@@ -145,10 +145,10 @@ pub struct App {
     client_key: String,
     /// Number of prompts that this client has sent.
     prompts: u64,
-    pub(crate) conversation: Conversation,
+    pub(crate) conversation: ConversationStore,
     pub(crate) viewport: Viewport,
     /// The colours of the code that is on the screen.
-    pub(crate) colours: Colours,
+    pub(crate) colours: CodeColours,
     pub(crate) composer: Composer,
     pub(crate) history: PromptHistory,
     pub(crate) selection: Option<Selection>,
@@ -173,7 +173,7 @@ pub struct App {
     /// The operator has chosen no colours, so they suit the terminal's background.
     follows_background: bool,
     /// Prompts that were sent and not yet accepted, by their keys.
-    sent: HashMap<String, prompts::Sent>,
+    sent: HashMap<String, prompts::SentPrompt>,
     /// Messages that this client takes off a queue so that the operator can rewrite them.
     taking_back: Vec<queue::TakingBack>,
     /// The service's entries to choose from, where the client has asked for them.
@@ -205,7 +205,7 @@ pub struct App {
     /// A page of the past is on its way.
     pub(crate) is_loading_older: bool,
     /// The step that continues when older parts are loaded.
-    journey: Option<Step>,
+    journey: Option<TravelStep>,
     /// The time at which a page of the past may be asked for again, after one failed to load.
     older_again_at: Duration,
     /// The records of results that were asked for in full.
@@ -232,20 +232,20 @@ pub struct App {
     invalid: u64,
     pub(crate) now: Duration,
     /// The work to do.
-    effects: Vec<Effect>,
+    effects: Vec<AppEffect>,
 }
 
 impl App {
     /// The client before anything happened, and what it wants first.
     #[must_use]
-    pub fn new(start: Start) -> (Self, Vec<Effect>) {
+    pub fn new(start: AppStart) -> (Self, Vec<AppEffect>) {
         let app = Self {
-            conversation: Conversation::new(start.client_key.clone()),
+            conversation: ConversationStore::new(start.client_key.clone()),
             name: start.name,
             client_key: start.client_key,
             prompts: 0,
             viewport: Viewport::new(),
-            colours: Colours::default(),
+            colours: CodeColours::default(),
             composer: Composer::default(),
             history: start.history,
             selection: None,
@@ -295,14 +295,14 @@ impl App {
             now: Duration::ZERO,
             effects: Vec::new(),
         };
-        let open = Order::Open {
+        let open = ClientOrder::Open {
             conversation: start.conversation,
         };
-        (app, vec![Effect::Order(open)])
+        (app, vec![AppEffect::Order(open)])
     }
 
     /// Handles a message, at a time since the start. Returns the effects to carry out.
-    pub fn update(&mut self, message: Msg, now: Duration) -> Vec<Effect> {
+    pub fn update(&mut self, message: Msg, now: Duration) -> Vec<AppEffect> {
         self.now = now;
         match message {
             Msg::Key(press) => self.key(&press),
@@ -411,15 +411,15 @@ impl App {
         Some(entry).filter(|entry| !entry.trim().is_empty())
     }
 
-    fn order(&mut self, order: Order) {
-        self.effects.push(Effect::Order(order));
+    fn order(&mut self, order: ClientOrder) {
+        self.effects.push(AppEffect::Order(order));
     }
 
     fn focused(&mut self, is_focused: bool) {
         self.is_focused = is_focused;
         self.is_focus_known = true;
         if is_focused && self.is_down() {
-            self.order(Order::TryNow);
+            self.order(ClientOrder::TryNow);
         }
     }
 

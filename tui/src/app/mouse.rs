@@ -4,10 +4,10 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use super::{App, Overlay, Regions, help};
-use crate::layout::Block;
+use crate::layout::PartLayout;
 use crate::selection::{Selection, Unit};
 use crate::terminal::{Button, Mouse, MouseAction};
-use crate::viewport::{Place, Shown, Step, is_bare};
+use crate::viewport::{ShownRows, SourcePlace, TravelStep, is_bare};
 
 /// Presses on the same cell count as one after the other within this time.
 const DOUBLE: Duration = Duration::from_millis(400);
@@ -84,9 +84,9 @@ impl App {
             Some(Overlay::Board(_)) => self.step_on_board(if steps > 0 { 1 } else { -1 }),
             Some(Overlay::Facts(_)) => {}
             Some(Overlay::Search(_)) | None => self.go(if steps < 0 {
-                Step::Up(rows)
+                TravelStep::Up(rows)
             } else {
-                Step::Down(rows)
+                TravelStep::Down(rows)
             }),
         }
     }
@@ -114,7 +114,7 @@ impl App {
     }
 
     /// The place in the text at a cell of the conversation, and the layout that it is in.
-    fn place_at(&mut self, column: u16, row: u16) -> Option<(Place, Rc<Block>)> {
+    fn place_at(&mut self, column: u16, row: u16) -> Option<(SourcePlace, Rc<PartLayout>)> {
         let place = self.viewport.hit(column, row, &self.conversation)?;
         let part = self.conversation.part(place.part)?;
         Some((place, self.viewport.block(part)))
@@ -125,7 +125,7 @@ impl App {
     fn click(&mut self, mouse: Mouse) {
         let row = mouse.row.wrapping_sub(Regions::of_screen(self).talk.y);
         let visible = self.viewport.visible(&self.conversation);
-        let is_handle = |shown: &&Shown| {
+        let is_handle = |shown: &&ShownRows| {
             let at = shown.rows.start + usize::from(row.wrapping_sub(shown.y));
             let is_bare = shown.block.rows.get(at).is_some_and(is_bare);
             shown.y <= row && shown.rows.contains(&at) && (at == 0 || is_bare)
@@ -146,9 +146,9 @@ impl App {
             return;
         }
         if mouse.row <= area.y {
-            self.go(Step::Up(1));
+            self.go(TravelStep::Up(1));
         } else if mouse.row + 1 >= area.bottom() {
-            self.go(Step::Down(1));
+            self.go(TravelStep::Down(1));
         }
         let row = mouse.row.clamp(area.y, area.bottom() - 1) - area.y;
         let column = mouse.column.saturating_sub(area.x);

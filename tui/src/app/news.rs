@@ -1,12 +1,12 @@
 //! News from the link to the service.
 
-use harness_protocol::{Event, Snapshot};
+use harness_protocol::{ConversationSnapshot, Event};
 use ratatui::layout::Rect;
 
-use super::prompts::Sent;
-use super::{App, DEFAULT_CONVERSATION, Effect, LinkState, OLDER_WAIT, Overlay, Regions};
-use crate::conversation::{Applied, Conversation};
-use crate::link::{News, Order};
+use super::prompts::SentPrompt;
+use super::{App, AppEffect, DEFAULT_CONVERSATION, LinkState, OLDER_WAIT, Overlay, Regions};
+use crate::conversation::{ConversationStore, EventApplied};
+use crate::link::{ClientOrder, News};
 use crate::service::Service;
 use crate::text::one_line;
 use crate::viewport::Viewport;
@@ -195,14 +195,14 @@ impl App {
         }
     }
 
-    fn snapshot(&mut self, snapshot: &Snapshot, reset: Option<String>) {
+    fn snapshot(&mut self, snapshot: &ConversationSnapshot, reset: Option<String>) {
         let is_other = snapshot.summary.id != self.open_id();
         let is_moved = snapshot.summary.workspace != self.conversation.status().folder;
         if self.is_switching() && !is_other {
             return; // It was on its way when another conversation was asked for.
         }
         if is_other {
-            self.conversation = Conversation::new(self.client_key.clone());
+            self.conversation = ConversationStore::new(self.client_key.clone());
             let folds = self.viewport.folds.of_all();
             self.viewport = Viewport::new();
             self.journey = None;
@@ -255,24 +255,24 @@ impl App {
         self.notice_withdrawal(event);
         self.notice_answer(event);
         match self.conversation.apply(event, position, self.now) {
-            Applied::Missed => {
+            EventApplied::Missed => {
                 self.missed += 1;
                 self.open(self.open_id().to_owned());
             }
-            Applied::Changed if is_end => {
+            EventApplied::Changed if is_end => {
                 self.cancelling = None;
                 self.tell_end(event);
             }
-            Applied::Changed if is_echo => {
+            EventApplied::Changed if is_echo => {
                 self.settle_sent();
                 self.settle_queue(event);
             }
-            Applied::Changed => {
+            EventApplied::Changed => {
                 self.settle_queue(event);
                 self.tell_namesake();
             }
-            Applied::Duplicate => self.duplicates += 1,
-            Applied::Unchanged => {}
+            EventApplied::Duplicate => self.duplicates += 1,
+            EventApplied::Unchanged => {}
         }
     }
 
@@ -291,7 +291,7 @@ impl App {
 
     /// Prompts that went to a conversation before another was opened are still on their way.
     fn show_sent(&mut self, conversation: &str) {
-        let of_it = |(_, sent): &(&String, &Sent)| sent.conversation == conversation;
+        let of_it = |(_, sent): &(&String, &SentPrompt)| sent.conversation == conversation;
         let mut sent: Vec<_> = self.sent.iter().filter(of_it).collect();
         sent.sort_by_key(|(_, sent)| sent.number);
         for (key, sent) in sent {
@@ -313,7 +313,7 @@ impl App {
         self.opening = Some(conversation.clone());
         self.is_making = false;
         self.ordered_mode = None;
-        self.order(Order::Open { conversation });
+        self.order(ClientOrder::Open { conversation });
     }
 
     fn deleted(&mut self, conversation: &str, trash: &str) {
@@ -329,14 +329,14 @@ impl App {
         let open = self.open_id().to_owned();
         if conversation == DEFAULT_CONVERSATION && self.is_gone {
             // There is nothing to go back to.
-            self.effects.push(Effect::Fail(reason.to_owned()));
+            self.effects.push(AppEffect::Fail(reason.to_owned()));
         } else if open == conversation && open != DEFAULT_CONVERSATION {
             // It was deleted elsewhere.
             self.is_gone = true;
             self.complain(format!("{reason}; this is `{DEFAULT_CONVERSATION}` now"));
             self.open(DEFAULT_CONVERSATION.to_owned());
         } else if open == conversation || open.is_empty() {
-            self.effects.push(Effect::Fail(reason.to_owned()));
+            self.effects.push(AppEffect::Fail(reason.to_owned()));
         } else {
             self.complain(reason);
             self.open(open);

@@ -1,4 +1,4 @@
-use harness_protocol::{ConversationState, Event, State};
+use harness_protocol::{ActivityState, ConversationState, Event};
 use serde_json::json;
 
 use super::testing::*;
@@ -15,7 +15,10 @@ fn what_cannot_be_put_in_its_place_is_taken_anew_once() {
     let mut app = attached(&running());
     let asked = tell(&mut app, told(9, text("from afar")));
     let conversation = "c".to_owned();
-    assert_eq!(asked, [Effect::Order(Order::Open { conversation })]);
+    assert_eq!(
+        asked,
+        [AppEffect::Order(ClientOrder::Open { conversation })]
+    );
     assert_eq!(tell(&mut app, told(10, text("and more"))), []);
     assert_eq!(app.conversation.len(), 1);
     let all = running();
@@ -43,7 +46,7 @@ fn what_cannot_be_put_in_its_place_is_taken_anew_once() {
 /// Spec: [TUI-44]
 #[test]
 fn a_conversation_that_is_gone_gives_way_to_the_default_one_or_ends_the_client() {
-    let fail = Effect::Fail("there is none".to_owned());
+    let fail = AppEffect::Fail("there is none".to_owned());
     assert_eq!(refused(&mut attached(&[]), "c"), [open("default")]);
     assert_eq!(refused(&mut attached(&[]), "other"), [open("c")]);
     assert_eq!(refused(&mut new(), "c"), [fail]);
@@ -54,16 +57,16 @@ fn snapshot_of(id: &str, records: &[Event], last: u64) -> News {
     id.clone_into(&mut snapshot.summary.id);
     snapshot.summary.state = ConversationState::Idle;
     snapshot.summary.run_id = None;
-    snapshot.state = State::Idle;
+    snapshot.state = ActivityState::Idle;
     News::Snapshot {
         snapshot: Box::new(snapshot),
         reset: None,
     }
 }
 
-fn open(conversation: &str) -> Effect {
+fn open(conversation: &str) -> AppEffect {
     let conversation = conversation.to_owned();
-    Effect::Order(Order::Open { conversation })
+    AppEffect::Order(ClientOrder::Open { conversation })
 }
 
 fn opening(app: &mut App, conversation: &str) {
@@ -76,7 +79,7 @@ fn not_accepted(app: &mut App, key: &str) {
     tell(app, News::NotAccepted { key, reason });
 }
 
-fn refused(app: &mut App, conversation: &str) -> Vec<Effect> {
+fn refused(app: &mut App, conversation: &str) -> Vec<AppEffect> {
     let (conversation, reason) = (conversation.to_owned(), "there is none".to_owned());
     tell(
         app,
@@ -159,7 +162,7 @@ fn neither_a_cancel_nor_a_prompt_reaches_a_conversation_that_is_not_on_the_scree
     let made = key(&mut app, Key::Enter);
     let title = Some("Title".to_owned());
     let folder = None;
-    assert_eq!(orders(&made), [&Order::Create { title, folder }]);
+    assert_eq!(orders(&made), [&ClientOrder::Create { title, folder }]);
     write(&mut app, "first");
     assert_eq!(key(&mut app, Key::Enter), []);
     tell(&mut app, told(1, text("meanwhile")));
@@ -173,7 +176,7 @@ fn neither_a_cancel_nor_a_prompt_reaches_a_conversation_that_is_not_on_the_scree
     opening(&mut app, "c");
     assert_eq!(
         orders(&control(&mut app, 'c')),
-        [&Order::Cancel {
+        [&ClientOrder::Cancel {
             conversation: "c".to_owned(),
             run_id: Some(7),
             clear_queue: false,
@@ -186,7 +189,7 @@ fn neither_a_cancel_nor_a_prompt_reaches_a_conversation_that_is_not_on_the_scree
 fn without_a_default_conversation_to_go_back_to_the_client_ends() {
     let mut app = attached(&[]);
     assert_eq!(refused(&mut app, "c"), [open("default")]);
-    let fail = Effect::Fail("there is none".to_owned());
+    let fail = AppEffect::Fail("there is none".to_owned());
     assert_eq!(refused(&mut app, "default"), vec![fail.clone()]);
     // The same after it was thrown away from here.
     let mut app = attached(&[]);
@@ -245,7 +248,7 @@ fn a_page_of_the_past_that_cannot_be_had_is_not_asked_for_with_each_frame() {
         },
     );
     let drawn = |app: &mut App, seconds: u64| app.update(Msg::Drawn, Duration::from_secs(seconds));
-    let older = Effect::Order(Order::Older {
+    let older = AppEffect::Order(ClientOrder::Older {
         conversation: "c".to_owned(),
         before: 3,
     });
@@ -270,7 +273,7 @@ fn what_is_tried_again_is_tried_at_once_when_somebody_asks_or_looks() {
     let mut app = attached(&[]);
     assert_eq!(app.update(Msg::Focused(true), app.now), []);
     lose(&mut app, "gone", 1, 3);
-    let now = [Effect::Order(Order::TryNow)];
+    let now = [AppEffect::Order(ClientOrder::TryNow)];
     assert_eq!(control(&mut app, 'r'), now);
     assert_eq!(app.update(Msg::Focused(true), app.now), now);
     assert_eq!(app.wakes_at(), Some(SECOND));

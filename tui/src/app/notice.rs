@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use harness_protocol::{Event, Outcome, State};
+use harness_protocol::{ActivityState, EndOutcome, Event};
 
-use super::{App, Effect};
+use super::{App, AppEffect};
 use crate::client_settings::Notify;
 use crate::text::{one_line, take_width};
 
@@ -20,7 +20,7 @@ impl App {
         if !self.own.terminal_title {
             return None;
         }
-        let waits = self.band.is_some() || self.conversation.status().state == State::Error;
+        let waits = self.band.is_some() || self.conversation.status().state == ActivityState::Error;
         let mark = if waits || self.is_down() {
             '!'
         } else if self.is_busy() || self.is_compacting() {
@@ -71,15 +71,15 @@ impl App {
         self.ring();
         let began = self.run_began.filter(|(run, _)| run == run_id);
         let took = began.map_or(Duration::ZERO, |(_, began)| self.now.saturating_sub(began));
-        let is_own = *outcome == Outcome::Cancelled && by.as_deref() == Some(self.name());
-        let is_error = *outcome == Outcome::Error;
+        let is_own = *outcome == EndOutcome::Cancelled && by.as_deref() == Some(self.name());
+        let is_error = *outcome == EndOutcome::Error;
         if !is_own && (is_error || took >= LONG) {
             let seconds = took.as_secs();
             let ended = match outcome {
-                Outcome::Completed | Outcome::Unknown => "finished",
-                Outcome::Cancelled => "cancelled",
-                Outcome::Error => "failed",
-                Outcome::Interrupted => "interrupted",
+                EndOutcome::Completed | EndOutcome::Unknown => "finished",
+                EndOutcome::Cancelled => "cancelled",
+                EndOutcome::Error => "failed",
+                EndOutcome::Interrupted => "interrupted",
             };
             self.notify(&format!("{ended} after {seconds} s"));
         }
@@ -93,7 +93,7 @@ impl App {
 
     fn ring(&mut self) {
         if !self.is_focused && self.own.bell {
-            self.effects.push(Effect::Ring);
+            self.effects.push(AppEffect::Ring);
         }
     }
 
@@ -106,7 +106,7 @@ impl App {
         };
         if is_wanted {
             let text = format!("{}: {what}", self.shown_name());
-            self.effects.push(Effect::Notify(text));
+            self.effects.push(AppEffect::Notify(text));
         }
     }
 }

@@ -21,14 +21,14 @@ fn after(seconds: u64) -> App {
     app
 }
 
-fn end(app: &mut App, outcome: &str, by: Option<&str>) -> Vec<Effect> {
+fn end(app: &mut App, outcome: &str, by: Option<&str>) -> Vec<AppEffect> {
     let now = app.now;
     let news = told(4, ended(outcome, by));
     app.update(Msg::News(Box::new(news)), now)
 }
 
-fn notice(text: &str) -> Effect {
-    Effect::Notify(text.to_owned())
+fn notice(text: &str) -> AppEffect {
+    AppEffect::Notify(text.to_owned())
 }
 
 /// Spec: [TERM-307]
@@ -41,21 +41,21 @@ fn a_long_run_an_error_and_a_question_are_told_to_those_who_look_elsewhere() {
     app.is_focused = false;
     assert_eq!(
         end(&mut app, "completed", None),
-        [Effect::Ring, finished.clone()]
+        [AppEffect::Ring, finished.clone()]
     );
     // Soon over: no news, unless it failed.
     let mut app = after(4);
     app.is_focused = false;
-    assert_eq!(end(&mut app, "completed", None), [Effect::Ring]);
+    assert_eq!(end(&mut app, "completed", None), [AppEffect::Ring]);
     let mut app = after(4);
     app.is_focused = false;
     let failed = notice("go: failed after 4 s");
-    assert_eq!(end(&mut app, "error", None), [Effect::Ring, failed]);
+    assert_eq!(end(&mut app, "error", None), [AppEffect::Ring, failed]);
     // The one who cancelled it knows.
     let mut app = after(9);
     app.is_focused = false;
     let name = app.name.clone();
-    assert_eq!(end(&mut app, "cancelled", Some(&name)), [Effect::Ring]);
+    assert_eq!(end(&mut app, "cancelled", Some(&name)), [AppEffect::Ring]);
     // Where the terminal may not tell whether somebody looks.
     let mut app = after(5);
     app.doubt_focus();

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use super::{App, Overlay};
-use crate::link::{Offer, OfferKind, Order};
+use crate::link::{ClientOrder, Offer, OfferKind};
 
 /// Time for which the service's last answer holds.
 const FRESH: Duration = Duration::from_secs(30);
@@ -40,7 +40,7 @@ impl App {
         }
         self.offers.asked.insert(kind, self.now);
         let folder = self.folder_of(kind).map(str::to_owned);
-        self.order(Order::Offers { kind, folder });
+        self.order(ClientOrder::Offers { kind, folder });
     }
 
     /// The folder that the service is to look in for a kind.

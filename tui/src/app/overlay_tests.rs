@@ -15,14 +15,14 @@ fn from_the_list_conversations_are_opened_made_renamed_and_thrown_away() {
     key(&mut app, Key::Up);
     let opened = key(&mut app, Key::Enter);
     let conversation = "d".to_owned();
-    assert_eq!(order(&mut app, opened), Order::Open { conversation });
+    assert_eq!(order(&mut app, opened), ClientOrder::Open { conversation });
 
     let mut app = picking();
     write(&mut app, "MORN");
     let made = control(&mut app, 'n');
     let title = Some("MORN".to_owned());
     let folder = None;
-    assert_eq!(order(&mut app, made), Order::Create { title, folder });
+    assert_eq!(order(&mut app, made), ClientOrder::Create { title, folder });
 
     let mut app = picking();
     write(&mut app, "MORN");
@@ -32,7 +32,7 @@ fn from_the_list_conversations_are_opened_made_renamed_and_thrown_away() {
     let (conversation, title) = ("e".to_owned(), "Morninging".to_owned());
     assert_eq!(
         order(&mut app, renamed),
-        Order::Rename {
+        ClientOrder::Rename {
             conversation,
             title
         }
@@ -46,7 +46,10 @@ fn from_the_list_conversations_are_opened_made_renamed_and_thrown_away() {
     assert_eq!(control(&mut app, 'x'), []);
     let thrown = control(&mut app, 'x');
     let conversation = "d".to_owned();
-    assert_eq!(order(&mut app, thrown), Order::Delete { conversation });
+    assert_eq!(
+        order(&mut app, thrown),
+        ClientOrder::Delete { conversation }
+    );
     key(&mut app, Key::Escape);
     assert!(app.overlay.is_none());
 }
@@ -72,7 +75,7 @@ fn what_is_begun_with_one_conversation_is_not_done_with_another() {
     tell(&mut app, News::Listed(turned));
     let renamed = key(&mut app, Key::Enter);
     let (conversation, title) = ("c".to_owned(), "title".to_owned());
-    let rename = Order::Rename {
+    let rename = ClientOrder::Rename {
         conversation,
         title,
     };
@@ -82,7 +85,7 @@ fn what_is_begun_with_one_conversation_is_not_done_with_another() {
     let opened = key(&mut app, Key::Enter);
     assert_eq!(
         order(&mut app, opened),
-        Order::Open {
+        ClientOrder::Open {
             conversation: "c".to_owned()
         }
     );
@@ -111,7 +114,7 @@ fn while_a_title_is_written_it_cannot_get_lost() {
     key(&mut app, Key::Backspace);
     let renamed = key(&mut app, Key::Enter);
     let (conversation, title) = ("c".to_owned(), "new on".to_owned());
-    let rename = Order::Rename {
+    let rename = ClientOrder::Rename {
         conversation,
         title,
     };
@@ -192,7 +195,7 @@ fn the_wheel_moves_what_lies_on_top() {
     let opened = key(&mut app, Key::Enter);
     assert_eq!(
         order(&mut app, opened),
-        Order::Open {
+        ClientOrder::Open {
             conversation: "d".to_owned()
         }
     );
@@ -213,7 +216,7 @@ fn a_press_that_ends_over_something_else_selects_nothing() {
     assert!(app.selection.is_none());
     assert_eq!(
         orders(&control(&mut app, 'c')),
-        [&Order::Cancel {
+        [&ClientOrder::Cancel {
             conversation: "c".to_owned(),
             run_id: Some(7),
             clear_queue: false,
@@ -225,7 +228,7 @@ fn a_press_that_ends_over_something_else_selects_nothing() {
     at(&mut app, MouseAction::Press(Button::Left), 3);
     at(&mut app, MouseAction::Drag(Button::Left), 60);
     at(&mut app, MouseAction::Release(Button::Left), 60);
-    assert_eq!(control(&mut app, 'c'), [Effect::Copy("go".to_owned())]);
+    assert_eq!(control(&mut app, 'c'), [AppEffect::Copy("go".to_owned())]);
     assert_eq!((app.cancelling, app.selection.is_some()), (None, false));
 }
 
@@ -246,7 +249,7 @@ fn what_is_pasted_while_the_help_is_open_is_written() {
     assert_eq!(app.composer.text(), "?");
     control(&mut app, 'u');
     assert!(app.composer.is_empty());
-    assert_eq!(control(&mut app, 'd'), [Effect::Leave]);
+    assert_eq!(control(&mut app, 'd'), [AppEffect::Leave]);
 }
 
 /// Spec: [TUI-16] [TUI-13]
@@ -297,10 +300,10 @@ fn esc_closes_then_drops_the_selection_then_follows_and_ctrl_c_does_not_wait_for
     );
     assert_eq!((app.composer.text(), app.cancelling), ("/", None));
     let mut app = prepared();
-    assert!(matches!(control(&mut app, 'c')[..], [Effect::Copy(_)]));
+    assert!(matches!(control(&mut app, 'c')[..], [AppEffect::Copy(_)]));
     assert_eq!(
         orders(&control(&mut app, 'c')),
-        [&Order::Cancel {
+        [&ClientOrder::Cancel {
             conversation: "c".to_owned(),
             run_id: Some(7),
             clear_queue: false,

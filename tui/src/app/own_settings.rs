@@ -1,8 +1,8 @@
 //! The settings of this client: taken at its start, shown and changed by `/settings`.
 
-use super::{App, Effect};
+use super::{App, AppEffect};
 use crate::client_settings::{ClientSettings, ROWS, fold_name};
-use crate::part_view::Fold;
+use crate::part_view::FoldAmount;
 
 impl App {
     /// Takes the settings of the file, and remarks what is wrong with them.
@@ -10,11 +10,11 @@ impl App {
         &mut self,
         settings: ClientSettings,
         problems: &[String],
-    ) -> Vec<Effect> {
+    ) -> Vec<AppEffect> {
         self.viewport.folds.set_all(settings.tool_results);
         if !settings.mouse {
             self.has_mouse = false;
-            self.effects.push(Effect::TakeMouse(false));
+            self.effects.push(AppEffect::TakeMouse(false));
         }
         self.own = settings;
         match problems {
@@ -57,7 +57,7 @@ impl App {
     }
 
     /// Keeps how all results are shown.
-    pub(super) fn keep_fold(&mut self, fold: Fold) {
+    pub(super) fn keep_fold(&mut self, fold: FoldAmount) {
         if self.own.set("tool_results", fold_name(fold)).is_ok() {
             self.keep_own("tool_results");
         }
@@ -67,7 +67,7 @@ impl App {
     pub(super) fn keep_own(&mut self, name: &str) {
         if let Some(row) = ROWS.iter().find(|row| row.name == name) {
             let (name, value) = (row.name, self.own.value(name));
-            self.effects.push(Effect::Keep { name, value });
+            self.effects.push(AppEffect::Keep { name, value });
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::testing::*;
 use super::*;
-use crate::part_view::Fold;
+use crate::part_view::FoldAmount;
 use crate::terminal::Key;
 
 /// Spec: [TUI-175] [TUI-176] [TUI-177]
@@ -12,9 +12,9 @@ fn a_setting_holds_at_once_and_is_kept() {
     let (settings, problems) =
         ClientSettings::parse("tool_results = \"open\"\nmouse = false\nx = 1\n");
     let effects = app.take_settings(settings, &problems);
-    assert_eq!(effects, [Effect::TakeMouse(false)]);
+    assert_eq!(effects, [AppEffect::TakeMouse(false)]);
     assert!(toast(&app).starts_with("there is no setting \"x\""));
-    let kept = |name, value| Effect::Keep { name, value };
+    let kept = |name, value| AppEffect::Keep { name, value };
     let mut command = |text: &str| {
         write(&mut app, text);
         key(&mut app, Key::Enter)
@@ -23,7 +23,7 @@ fn a_setting_holds_at_once_and_is_kept() {
     assert!(command("/settings bell false").contains(&kept("bell", "false")));
     let effects = command("/settings mouse true");
     assert!(effects.contains(&kept("mouse", "true")), "{effects:?}");
-    assert!(effects.contains(&Effect::TakeMouse(true)), "{effects:?}");
+    assert!(effects.contains(&AppEffect::TakeMouse(true)), "{effects:?}");
     assert!(command("/theme dark").contains(&kept("theme", "dark")));
     assert!(command("/fold all").contains(&kept("tool_results", "folded")));
     let effects = control(&mut app, 'o');
@@ -41,7 +41,7 @@ fn a_setting_holds_at_once_and_is_kept() {
     assert!(lines[1].starts_with("  theme dark: "), "{lines:?}");
     assert!(lines[3].starts_with("  head_lines 8: "), "{lines:?}");
     assert!(lines[4].starts_with("  bell false: "), "{lines:?}");
-    assert_eq!(app.own.tool_results, Fold::Cut);
+    assert_eq!(app.own.tool_results, FoldAmount::Cut);
 }
 
 /// Spec: [TUI-175]

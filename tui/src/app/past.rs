@@ -2,8 +2,8 @@
 
 use super::{App, Field, Overlay};
 use crate::conversation::PartKind;
-use crate::keys::Action;
-use crate::link::Order;
+use crate::keys::KeyAction;
+use crate::link::ClientOrder;
 
 /// Number of rows of a page of the list.
 const PAGE: isize = 10;
@@ -28,7 +28,7 @@ pub(crate) struct PastPrompt {
 
 /// A list of prompts.
 #[derive(Debug)]
-pub(crate) struct Past {
+pub(crate) struct PastPrompts {
     /// The place that they come from.
     pub(crate) kind: PastKind,
     /// Only those that have this in them.
@@ -38,7 +38,7 @@ pub(crate) struct Past {
     chosen: usize,
 }
 
-impl Past {
+impl PastPrompts {
     /// Number of all prompts, whatever the filter.
     pub(crate) fn count(&self) -> usize {
         self.prompts.len()
@@ -103,7 +103,7 @@ impl App {
     }
 
     fn open_past(&mut self, kind: PastKind, prompts: Vec<PastPrompt>) {
-        self.overlay = Some(Overlay::Past(Past {
+        self.overlay = Some(Overlay::Past(PastPrompts {
             kind,
             filter: Field::default(),
             prompts,
@@ -111,25 +111,25 @@ impl App {
         }));
     }
 
-    pub(super) fn act_on_past(&mut self, action: Action) {
+    pub(super) fn act_on_past(&mut self, action: KeyAction) {
         let Some(Overlay::Past(past)) = &mut self.overlay else {
             return;
         };
         match action {
-            Action::Close => self.overlay = None,
-            Action::Previous => past.step(-1),
-            Action::Next => past.step(1),
-            Action::PageUp => past.step(-PAGE),
-            Action::PageDown => past.step(PAGE),
-            Action::Backspace => {
+            KeyAction::Close => self.overlay = None,
+            KeyAction::Previous => past.step(-1),
+            KeyAction::Next => past.step(1),
+            KeyAction::PageUp => past.step(-PAGE),
+            KeyAction::PageDown => past.step(PAGE),
+            KeyAction::Backspace => {
                 past.filter.backspace();
                 past.filtered();
             }
-            Action::Clear => {
+            KeyAction::Clear => {
                 past.filter.clear();
                 past.filtered();
             }
-            Action::Accept => {
+            KeyAction::Accept => {
                 let chosen = past.matches().get(past.chosen()).copied().cloned();
                 if let Some(prompt) = chosen {
                     self.overlay = None;
@@ -154,7 +154,7 @@ impl App {
         let seq = Some(seq.saturating_sub(2));
         self.is_making = true;
         self.going_back = Some(text);
-        self.order(Order::Fork { conversation, seq });
+        self.order(ClientOrder::Fork { conversation, seq });
     }
 
     /// Puts the prompt into the input, now that its branch exists.

@@ -2,11 +2,11 @@
 
 use super::App;
 use crate::conversation::{Part, PartId};
-use crate::viewport::{Place, can_fold};
+use crate::viewport::{SourcePlace, can_fold};
 
 /// Direction of the search for the next one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Way {
+pub(super) enum StepWay {
     /// Above.
     Up,
     /// Below.
@@ -15,15 +15,15 @@ pub(super) enum Way {
 
 impl App {
     /// Picks the next part that can be folded: the first time the last one on the screen.
-    pub(super) fn pick(&mut self, way: Way) {
+    pub(super) fn pick(&mut self, way: StepWay) {
         let found = match self.picked {
             None => self.last_shown(),
             Some(picked) => {
                 let at = self.conversation.index(picked);
                 let part = |index| self.conversation.at(index).filter(|part| can_fold(part));
                 let found = match way {
-                    Way::Up => (0..at).rev().find_map(part),
-                    Way::Down => (at + 1..self.conversation.len()).find_map(part),
+                    StepWay::Up => (0..at).rev().find_map(part),
+                    StepWay::Down => (at + 1..self.conversation.len()).find_map(part),
                 };
                 found.map(|part| part.id)
             }
@@ -31,7 +31,7 @@ impl App {
         match found {
             Some(part) => {
                 self.picked = Some(part);
-                let place = Place { part, offset: 0 };
+                let place = SourcePlace { part, offset: 0 };
                 self.viewport.show(place, &self.conversation);
             }
             None => self.say("there is no other that can be opened"),
@@ -61,7 +61,7 @@ impl App {
 mod tests {
     use crate::app::testing::*;
     use crate::conversation::testing::{call, reasoning, result, text};
-    use crate::part_view::Fold;
+    use crate::part_view::FoldAmount;
     use crate::terminal::{Key, KeyPress};
 
     /// Spec: [TUI-261]
@@ -82,7 +82,7 @@ mod tests {
             let parts = app.conversation.parts();
             parts.map(|part| folds.fold(part)).collect::<Vec<_>>()
         };
-        let (folded, cut, open) = (Fold::Folded, Fold::Cut, Fold::Open);
+        let (folded, cut, open) = (FoldAmount::Folded, FoldAmount::Cut, FoldAmount::Open);
         // Without a pick, the last one on the screen.
         assert_eq!(alt(&mut app, 'o'), [folded, folded, open, cut]);
         assert_eq!(alt(&mut app, 'o'), [folded, folded, open, folded]);

@@ -1,15 +1,15 @@
 //! The list of conversations.
 
-use harness_protocol::Summary;
+use harness_protocol::ConversationSummary;
 
 use super::{App, Field, Overlay};
-use crate::keys::Action;
-use crate::link::Order;
+use crate::keys::KeyAction;
+use crate::link::ClientOrder;
 use crate::text::shown_path;
 
 /// The action on the chosen conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Mode {
+pub(crate) enum PickerMode {
     /// Nothing yet.
     Choosing,
     /// It is given this title.
@@ -20,7 +20,7 @@ pub(crate) enum Mode {
 
 /// The conversations that are listed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Scope {
+pub(crate) enum PickerScope {
     /// Those of the folder of the conversation that is shown.
     Folder,
     /// Those of all folders.
@@ -34,13 +34,13 @@ pub(crate) struct Picker {
     pub(crate) filter: Field,
     /// The folder of the conversation that is shown, absolute, if the service tells it.
     folder: Option<String>,
-    scope: Scope,
+    scope: PickerScope,
     /// The user's home folder, which folders are shown without.
     home: Option<String>,
     /// The action.
-    pub(crate) mode: Mode,
+    pub(crate) mode: PickerMode,
     /// All of them; none until the service has told.
-    summaries: Option<Vec<Summary>>,
+    summaries: Option<Vec<ConversationSummary>>,
     /// The id of the chosen one.
     chosen: Option<String>,
 }
@@ -53,20 +53,20 @@ impl Picker {
         Self {
             filter: field,
             folder,
-            scope: Scope::Folder,
+            scope: PickerScope::Folder,
             home,
-            mode: Mode::Choosing,
+            mode: PickerMode::Choosing,
             summaries: None,
             chosen: None,
         }
     }
 
     /// The service's answer.
-    pub(crate) fn listed(&mut self, summaries: Vec<Summary>) {
-        let is_chosen = |summary: &Summary| Some(&summary.id) == self.chosen.as_ref();
+    pub(crate) fn listed(&mut self, summaries: Vec<ConversationSummary>) {
+        let is_chosen = |summary: &ConversationSummary| Some(&summary.id) == self.chosen.as_ref();
         if !summaries.iter().any(is_chosen) {
             // An action for a removed conversation must not apply to another one.
-            self.mode = Mode::Choosing;
+            self.mode = PickerMode::Choosing;
         }
         self.summaries = Some(summaries);
     }
@@ -79,18 +79,18 @@ impl Picker {
     /// The one folder whose conversations are listed, absolute. `None` if all are listed.
     fn only_folder(&self) -> Option<&str> {
         let folder = self.folder.as_deref();
-        folder.filter(|_| self.scope == Scope::Folder)
+        folder.filter(|_| self.scope == PickerScope::Folder)
     }
 
     /// The listed conversations, and the folder to choose, in the form in which a person writes it. `None` if the
     /// service reports no folders.
-    pub(crate) fn scope(&self) -> Option<(Scope, String)> {
+    pub(crate) fn scope(&self) -> Option<(PickerScope, String)> {
         let folder = self.folder.as_deref()?;
         Some((self.scope, self.shown_folder(folder)))
     }
 
     /// The folder of a conversation as a person writes it, where those of several are listed.
-    pub(crate) fn folder_of(&self, summary: &Summary) -> Option<String> {
+    pub(crate) fn folder_of(&self, summary: &ConversationSummary) -> Option<String> {
         let folder = summary.workspace.as_deref();
         let folder = folder.filter(|_| self.only_folder().is_none());
         folder.map(|folder| self.shown_folder(folder))
@@ -101,7 +101,7 @@ impl Picker {
     }
 
     /// Those that are listed. The service may have told of more before.
-    fn in_scope(&self) -> impl Iterator<Item = &Summary> {
+    fn in_scope(&self) -> impl Iterator<Item = &ConversationSummary> {
         let only = self.only_folder();
         let all = self.summaries.iter().flatten();
         all.filter(move |it| only.is_none() || it.workspace.as_deref() == only)
@@ -109,7 +109,7 @@ impl Picker {
 
     /// True while a title is being written.
     fn is_renaming(&self) -> bool {
-        matches!(self.mode, Mode::Renaming(_))
+        matches!(self.mode, PickerMode::Renaming(_))
     }
 
     /// The chosen one has another title.
@@ -126,10 +126,10 @@ impl Picker {
     }
 
     /// Those that the filter lets through.
-    pub(crate) fn matches(&self) -> Vec<&Summary> {
+    pub(crate) fn matches(&self) -> Vec<&ConversationSummary> {
         let wanted = self.filter.text().to_lowercase();
         let has = |text: &str| text.to_lowercase().contains(&wanted);
-        let fits = |summary: &&Summary| {
+        let fits = |summary: &&ConversationSummary| {
             let title = summary.title.as_deref().unwrap_or_default();
             let folder = self.folder_of(summary).unwrap_or_default();
             has(title) || has(&summary.id) || has(&folder)
@@ -140,12 +140,12 @@ impl Picker {
     /// Index of the chosen conversation among those shown: the first, unless another was chosen.
     pub(crate) fn chosen(&self) -> Option<usize> {
         let shown = self.matches();
-        let is_chosen = |summary: &&Summary| Some(&summary.id) == self.chosen.as_ref();
+        let is_chosen = |summary: &&ConversationSummary| Some(&summary.id) == self.chosen.as_ref();
         let found = shown.iter().position(is_chosen);
         found.or((!shown.is_empty()).then_some(0))
     }
 
-    fn chosen_summary(&self) -> Option<Summary> {
+    fn chosen_summary(&self) -> Option<ConversationSummary> {
         self.chosen().map(|chosen| self.matches()[chosen].clone())
     }
 
@@ -153,7 +153,7 @@ impl Picker {
         if self.is_renaming() {
             return;
         }
-        self.mode = Mode::Choosing;
+        self.mode = PickerMode::Choosing;
         let Some(chosen) = self.chosen() else { return };
         let shown = self.matches();
         let last = shown.len() - 1;
@@ -167,12 +167,12 @@ impl Picker {
 
     /// The draft now. A change of it is a second thought about the trash.
     fn field(&mut self) -> &mut Field {
-        if self.mode == Mode::Trashing {
-            self.mode = Mode::Choosing;
+        if self.mode == PickerMode::Trashing {
+            self.mode = PickerMode::Choosing;
         }
         match &mut self.mode {
-            Mode::Renaming(title) => title,
-            Mode::Choosing | Mode::Trashing => &mut self.filter,
+            PickerMode::Renaming(title) => title,
+            PickerMode::Choosing | PickerMode::Trashing => &mut self.filter,
         }
     }
 }
@@ -183,44 +183,46 @@ const MAX_TITLE: usize = 200;
 const PAGE: isize = 10;
 
 impl App {
-    pub(super) fn act_on_picker(&mut self, action: Action) {
+    pub(super) fn act_on_picker(&mut self, action: KeyAction) {
         let Some(Overlay::Picker(picker)) = &mut self.overlay else {
             return;
         };
         let chosen = picker.chosen_summary();
         match action {
-            Action::Close if picker.mode != Mode::Choosing => picker.mode = Mode::Choosing,
-            Action::Close => self.overlay = None,
-            Action::Previous => picker.step(-1),
-            Action::Next => picker.step(1),
-            Action::PageUp => picker.step(-PAGE),
-            Action::PageDown => picker.step(PAGE),
-            Action::Backspace => {
+            KeyAction::Close if picker.mode != PickerMode::Choosing => {
+                picker.mode = PickerMode::Choosing;
+            }
+            KeyAction::Close => self.overlay = None,
+            KeyAction::Previous => picker.step(-1),
+            KeyAction::Next => picker.step(1),
+            KeyAction::PageUp => picker.step(-PAGE),
+            KeyAction::PageDown => picker.step(PAGE),
+            KeyAction::Backspace => {
                 picker.field().backspace();
             }
-            Action::Clear => picker.field().clear(),
-            Action::New if !picker.is_renaming() => {
+            KeyAction::Clear => picker.field().clear(),
+            KeyAction::New if !picker.is_renaming() => {
                 let title = picker.filter.text().trim().to_owned();
                 self.create(Some(title).filter(|title| !title.is_empty()));
             }
-            Action::Rename => {
-                if let (Mode::Choosing, Some(summary)) = (&picker.mode, chosen) {
+            KeyAction::Rename => {
+                if let (PickerMode::Choosing, Some(summary)) = (&picker.mode, chosen) {
                     let mut title = Field::default();
                     title.set(summary.title.as_deref().unwrap_or_default());
-                    picker.mode = Mode::Renaming(title);
+                    picker.mode = PickerMode::Renaming(title);
                     picker.chosen = Some(summary.id);
                 }
             }
-            Action::Trash if !picker.is_renaming() => self.trash(chosen),
-            Action::Folders if !picker.is_renaming() => {
-                picker.mode = Mode::Choosing;
+            KeyAction::Trash if !picker.is_renaming() => self.trash(chosen),
+            KeyAction::Folders if !picker.is_renaming() => {
+                picker.mode = PickerMode::Choosing;
                 picker.scope = match picker.scope {
-                    Scope::Folder => Scope::All,
-                    Scope::All => Scope::Folder,
+                    PickerScope::Folder => PickerScope::All,
+                    PickerScope::All => PickerScope::Folder,
                 };
                 self.list();
             }
-            Action::Accept => self.accept(chosen),
+            KeyAction::Accept => self.accept(chosen),
             _ => {}
         }
     }
@@ -229,32 +231,32 @@ impl App {
     pub(super) fn list(&mut self) {
         if let Some(Overlay::Picker(picker)) = &self.overlay {
             let folder = picker.only_folder().map(str::to_owned);
-            self.order(Order::List { folder });
+            self.order(ClientOrder::List { folder });
         }
     }
 
-    fn trash(&mut self, chosen: Option<Summary>) {
+    fn trash(&mut self, chosen: Option<ConversationSummary>) {
         let (Some(Overlay::Picker(picker)), Some(summary)) = (&mut self.overlay, chosen) else {
             return;
         };
-        if picker.mode == Mode::Trashing {
-            picker.mode = Mode::Choosing;
+        if picker.mode == PickerMode::Trashing {
+            picker.mode = PickerMode::Choosing;
             let conversation = summary.id;
-            self.order(Order::Delete { conversation });
+            self.order(ClientOrder::Delete { conversation });
         } else {
             picker.chosen = Some(summary.id);
-            picker.mode = Mode::Trashing;
+            picker.mode = PickerMode::Trashing;
         }
     }
 
-    fn accept(&mut self, chosen: Option<Summary>) {
+    fn accept(&mut self, chosen: Option<ConversationSummary>) {
         let (Some(Overlay::Picker(picker)), Some(summary)) = (&mut self.overlay, chosen) else {
             return;
         };
-        if let Mode::Renaming(title) = &picker.mode {
+        if let PickerMode::Renaming(title) = &picker.mode {
             let title = title.text().trim().to_owned();
             if !title.is_empty() {
-                picker.mode = Mode::Choosing;
+                picker.mode = PickerMode::Choosing;
                 // A list that is asked for now could still have the old title.
                 picker.retitle(&summary.id, &title);
             }
@@ -270,7 +272,7 @@ impl App {
         self.overlay = None;
         self.is_making = true;
         let folder = self.conversation.status().folder.clone();
-        self.order(Order::Create { title, folder });
+        self.order(ClientOrder::Create { title, folder });
     }
 
     /// Gives a conversation another title, for all clients; whether it can be one.
@@ -283,7 +285,7 @@ impl App {
             self.complain(format!("a title has at most {MAX_TITLE} characters"));
             return false;
         }
-        self.order(Order::Rename {
+        self.order(ClientOrder::Rename {
             conversation,
             title,
         });

@@ -4,17 +4,17 @@ use std::time::Duration;
 
 use harness_protocol::Queue;
 
-use super::{App, Effect};
-use crate::composer::{Draft, Edit};
-use crate::link::{Order, Recipe};
-use crate::viewport::Step;
+use super::{App, AppEffect};
+use crate::composer::{ComposerEdit, Draft};
+use crate::link::{ClientOrder, Recipe};
+use crate::viewport::TravelStep;
 
 /// Time after a cancel in which Ctrl+C does not leave.
 const CANCEL_GRACE: Duration = Duration::from_secs(1);
 
 /// A prompt that was sent and not yet accepted.
 #[derive(Debug)]
-pub(super) struct Sent {
+pub(super) struct SentPrompt {
     /// The conversation that gets it.
     pub(super) conversation: String,
     /// Number of this client's prompt.
@@ -31,7 +31,7 @@ pub(super) struct Sent {
 
 /// The text that is sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Sending {
+enum SendingText {
     /// A prompt.
     Prompt,
     /// The messages that wait for the active run.
@@ -95,9 +95,9 @@ impl App {
         // What is sent when no run is going begins one; if one has begun meanwhile, the service
         // refuses it and the draft comes back.
         let sending = if self.is_busy() {
-            Sending::Queue(queue)
+            SendingText::Queue(queue)
         } else {
-            Sending::Prompt
+            SendingText::Prompt
         };
         self.send(sending, content);
     }
@@ -126,7 +126,7 @@ impl App {
             .split_once(char::is_whitespace)
             .unwrap_or((argument, ""));
         let content = self.composer.order();
-        let sending = Sending::Recipe(recipe, name.to_owned(), text.trim().to_owned());
+        let sending = SendingText::Recipe(recipe, name.to_owned(), text.trim().to_owned());
         self.send(sending, content);
         true
     }
@@ -137,22 +137,22 @@ impl App {
         format!("{}-{}", self.client_key, self.prompts)
     }
 
-    fn send(&mut self, sending: Sending, content: String) {
+    fn send(&mut self, sending: SendingText, content: String) {
         let key = self.new_key();
         let draft = self.composer.take();
         let files = draft.files();
         let labels: Vec<String> = files.iter().map(|file| file.path().to_owned()).collect();
-        if !matches!(sending, Sending::Recipe(..)) {
+        if !matches!(sending, SendingText::Recipe(..)) {
             self.remember(draft.entry());
         }
         let conversation = self.open_id().to_owned();
         let queue = match sending {
-            Sending::Queue(queue) => Some(queue),
-            Sending::Prompt | Sending::Recipe(..) => None,
+            SendingText::Queue(queue) => Some(queue),
+            SendingText::Prompt | SendingText::Recipe(..) => None,
         };
         self.sent.insert(
             key.clone(),
-            Sent {
+            SentPrompt {
                 conversation: conversation.clone(),
                 number: self.prompts,
                 content: content.clone(),
@@ -163,22 +163,22 @@ impl App {
         );
         self.conversation
             .submit(key.clone(), content.clone(), labels);
-        self.go(Step::Bottom);
+        self.go(TravelStep::Bottom);
         self.order(match sending {
-            Sending::Prompt => Order::Submit {
+            SendingText::Prompt => ClientOrder::Submit {
                 conversation,
                 key,
                 content,
                 files,
             },
-            Sending::Queue(queue) => Order::Queue {
+            SendingText::Queue(queue) => ClientOrder::Queue {
                 conversation,
                 queue,
                 key,
                 content,
                 files,
             },
-            Sending::Recipe(recipe, name, text) => Order::Expand {
+            SendingText::Recipe(recipe, name, text) => ClientOrder::Expand {
                 conversation,
                 recipe,
                 name,
@@ -214,7 +214,7 @@ impl App {
 
     pub(super) fn remember(&mut self, entry: String) {
         self.history.add(&entry);
-        self.effects.push(Effect::Remember(entry));
+        self.effects.push(AppEffect::Remember(entry));
     }
 
     /// Cancels the run or the summary, clears the draft, or leaves.
@@ -230,7 +230,7 @@ impl App {
             _ if !self.composer.is_empty() => {
                 // One that was only looked at is there already.
                 let draft = self.composer.draft_entry();
-                self.composer.edit(Edit::Clear, 1);
+                self.composer.edit(ComposerEdit::Clear, 1);
                 // This press was not one too many for the cancel; the next one is meant.
                 self.cancelled_at = None;
                 if let Some(draft) = draft {
@@ -241,7 +241,7 @@ impl App {
             _ if self.was_just_cancelled() && !self.is_down() => {
                 self.say("cancelled; Ctrl+C once more leaves");
             }
-            _ => self.effects.push(Effect::Leave),
+            _ => self.effects.push(AppEffect::Leave),
         }
     }
 
@@ -263,7 +263,7 @@ impl App {
         self.cancelling = run_id;
         self.cancelled_at = Some(self.now);
         let conversation = self.open_id().to_owned();
-        self.order(Order::Cancel {
+        self.order(ClientOrder::Cancel {
             conversation,
             run_id,
             clear_queue,

@@ -2,10 +2,10 @@
 
 use harness_protocol::{Event, words};
 
-use super::prompts::Sent;
+use super::prompts::SentPrompt;
 use super::{App, Overlay};
-use crate::conversation::{Author, Waits};
-use crate::link::Order;
+use crate::conversation::{Author, WaitingMessage};
+use crate::link::ClientOrder;
 use crate::text::{ANOTHER_CLIENT, someone};
 
 /// A message that the client takes off a queue, so that the operator can rewrite it.
@@ -24,7 +24,7 @@ const LEFT: &str = "the run is over, so it waits for the next one; /continue say
 impl App {
     /// The service let a message wait.
     pub(super) fn queued(&mut self, key: &str, item: u64) {
-        let Some(Sent {
+        let Some(SentPrompt {
             conversation,
             content,
             queue: Some(queue),
@@ -43,7 +43,7 @@ impl App {
 
     /// Shows a notice if a message of this client came after the end of the run that it was for.
     fn notice_left(&mut self, item: u64) {
-        let is_it = |waits: &Waits| waits.item == item && waits.by == Author::You;
+        let is_it = |waits: &WaitingMessage| waits.item == item && waits.by == Author::You;
         if !self.is_busy() && self.conversation.waiting().iter().any(is_it) {
             self.say(LEFT);
         }
@@ -58,7 +58,8 @@ impl App {
         if by.as_deref() == Some(self.name()) {
             return;
         }
-        let is_own = |waits: &&Waits| waits.by == Author::You && items.contains(&waits.item);
+        let is_own =
+            |waits: &&WaitingMessage| waits.by == Author::You && items.contains(&waits.item);
         let own = self.conversation.waiting().iter().filter(is_own).count();
         let who = by.as_deref().map_or(ANOTHER_CLIENT.to_owned(), someone);
         match own {
@@ -104,7 +105,7 @@ impl App {
 
     /// Takes the operator's last message off its queue, to be rewritten.
     pub(super) fn take_back(&mut self) {
-        let is_taken = |waits: &Waits| {
+        let is_taken = |waits: &WaitingMessage| {
             let mut taking = self.taking_back.iter();
             taking.any(|taking| taking.item == waits.item && !taking.is_failed)
         };
@@ -113,7 +114,7 @@ impl App {
             .filter(|waits| waits.by == Author::You && !is_taken(waits))
             .max_by_key(|waits| waits.item)
             .cloned();
-        let Some(Waits { item, content, .. }) = last else {
+        let Some(WaitingMessage { item, content, .. }) = last else {
             return;
         };
         let Some(conversation) = self.there() else {
@@ -128,7 +129,7 @@ impl App {
             is_failed: false,
         });
         let item = Some(item);
-        self.order(Order::Withdraw { conversation, item });
+        self.order(ClientOrder::Withdraw { conversation, item });
     }
 
     /// Removes withdrawn messages.
@@ -186,7 +187,7 @@ impl App {
         let Some(conversation) = self.there() else {
             return false;
         };
-        self.order(Order::Withdraw { conversation, item });
+        self.order(ClientOrder::Withdraw { conversation, item });
         true
     }
 
@@ -221,7 +222,7 @@ pub(crate) fn author_name(by: &Author) -> String {
 }
 
 /// The time at which a waiting message is sent to the model, in words.
-pub(crate) fn when(waits: &Waits, is_busy: bool) -> &'static str {
+pub(crate) fn when(waits: &WaitingMessage, is_busy: bool) -> &'static str {
     match waits.queue {
         _ if !is_busy => "with the next run: /continue",
         harness_protocol::Queue::Steer => "before the next request",

@@ -20,8 +20,8 @@ fn withdrawn(items: &[u64], by: &str) -> Event {
     event(json!({"type": "withdrawn", "items": items, "by": by}))
 }
 
-fn order_of(queue: Queue, key: &str, content: &str) -> Order {
-    Order::Queue {
+fn order_of(queue: Queue, key: &str, content: &str) -> ClientOrder {
+    ClientOrder::Queue {
         conversation: "c".to_owned(),
         queue,
         key: key.to_owned(),
@@ -35,9 +35,9 @@ fn strip(app: &App) -> Vec<&str> {
     waiting.map(|waits| waits.content.as_str()).collect()
 }
 
-fn withdraw(item: Option<u64>) -> Order {
+fn withdraw(item: Option<u64>) -> ClientOrder {
     let conversation = "c".to_owned();
-    Order::Withdraw { conversation, item }
+    ClientOrder::Withdraw { conversation, item }
 }
 
 /// A client whose own message of this text waits as item 5, in a run that is going.
@@ -59,8 +59,8 @@ fn while_a_run_is_going_enter_steers_and_tab_follows_up() {
         let own = format!("k-{number}");
         write(&mut app, name);
         let effects = key(&mut app, pressed);
-        assert!(effects.contains(&Effect::Order(order_of(queue, &own, name))));
-        assert!(effects.contains(&Effect::Remember(name.to_owned())));
+        assert!(effects.contains(&AppEffect::Order(order_of(queue, &own, name))));
+        assert!(effects.contains(&AppEffect::Remember(name.to_owned())));
         assert!(app.composer.is_empty());
         assert!(
             matches!(&last(&app).unwrap().kind, PartKind::User { content, is_pending: true, .. } if content == name)
@@ -126,7 +126,7 @@ fn what_comes_when_the_run_is_over_waits_and_says_how_it_is_said() {
         // Enter sends a prompt now.
         write(&mut app, "new");
         let sent = key(&mut app, Key::Enter);
-        assert!(matches!(orders(&sent)[..], [Order::Submit { .. }]));
+        assert!(matches!(orders(&sent)[..], [ClientOrder::Submit { .. }]));
     }
 }
 
@@ -154,7 +154,7 @@ fn backspace_takes_ones_last_message_back_into_the_input() {
         );
         assert_eq!(
             key(&mut app, Key::Backspace),
-            [Effect::Order(withdraw(Some(5)))]
+            [AppEffect::Order(withdraw(Some(5)))]
         );
         // Pressed again it does not take what is on its way, nor what is not one's own.
         assert_eq!(key(&mut app, Key::Backspace), []);
@@ -204,7 +204,7 @@ fn what_was_said_or_cannot_be_withdrawn_does_not_come_back() {
     assert_eq!(toast(&app), "not withdrawn: the service does not answer");
     assert_eq!(
         key(&mut app, Key::Backspace),
-        [Effect::Order(withdraw(Some(5)))]
+        [AppEffect::Order(withdraw(Some(5)))]
     );
     tell(&mut app, told(5, withdrawn(&[5], "ana")));
     assert_eq!(app.composer.text(), "a");
@@ -260,7 +260,7 @@ fn the_queue_is_listed_and_taken_away_by_number_or_as_a_whole() {
     let cancel = command(&mut app, "/cancel clear");
     assert!(matches!(
         orders(&cancel)[..],
-        [Order::Cancel {
+        [ClientOrder::Cancel {
             clear_queue: true,
             run_id: Some(7),
             ..

@@ -3,14 +3,14 @@ use harness_protocol::Event;
 use super::testing::*;
 use super::*;
 use crate::conversation::testing::{call, history, result, snapshot, text, user};
-use crate::conversation::{PartKind, ToolOutcome};
+use crate::conversation::{CallOutcome, PartKind};
 use crate::link::News;
 use crate::terminal::{Button, Key, Mouse, MouseAction};
 
 /// The rows on the screen, by part and row.
 fn view(app: &mut App) -> Vec<(i64, usize, u16)> {
     let shown = app.viewport.visible(&app.conversation);
-    let place = |shown: &crate::viewport::Shown| (shown.part.0, shown.rows.start, shown.y);
+    let place = |shown: &crate::viewport::ShownRows| (shown.part.0, shown.rows.start, shown.y);
     shown.iter().map(place).collect()
 }
 
@@ -55,7 +55,7 @@ fn searching() -> App {
     app
 }
 
-fn drawn(app: &mut App) -> Vec<Effect> {
+fn drawn(app: &mut App) -> Vec<AppEffect> {
     let now = app.now;
     app.update(Msg::Drawn, now)
 }
@@ -90,7 +90,7 @@ fn a_search_goes_through_all_hits_loads_what_is_older_and_leads_back() {
     assert_eq!(said(&app), "loading what is older…");
     assert_eq!(
         drawn(&mut app),
-        [Effect::Order(Order::Older {
+        [AppEffect::Order(ClientOrder::Older {
             conversation: "c".to_owned(),
             before: 21
         })]
@@ -127,7 +127,7 @@ fn a_search_says_what_it_does_not_find() {
     assert_eq!(said(&app), "loading what is older…");
     assert_eq!(
         drawn(&mut app),
-        [Effect::Order(Order::Older {
+        [AppEffect::Order(ClientOrder::Older {
             conversation: "c".to_owned(),
             before: 21
         })]
@@ -140,7 +140,7 @@ fn a_search_says_what_it_does_not_find() {
     app.now = OLDER_WAIT;
     assert_eq!(
         drawn(&mut app),
-        [Effect::Order(Order::Older {
+        [AppEffect::Order(ClientOrder::Older {
             conversation: "c".to_owned(),
             before: 21
         })]
@@ -195,7 +195,7 @@ fn results_that_were_cut_are_fetched_when_they_are_unfolded_and_on_the_screen() 
         parts
             .filter_map(|part| match &part.kind {
                 PartKind::Tool(tool) => match &tool.outcome {
-                    ToolOutcome::Ended(result) => Some(result.text.lines().count()),
+                    CallOutcome::Ended(result) => Some(result.text.lines().count()),
                     other => panic!("{other:?}"),
                 },
                 _ => None,
@@ -220,7 +220,7 @@ fn results_that_were_cut_are_fetched_when_they_are_unfolded_and_on_the_screen() 
     open_whole(&mut app, 1);
     assert_eq!(
         drawn(&mut app),
-        [Effect::Order(Order::Whole {
+        [AppEffect::Order(ClientOrder::Whole {
             conversation: "c".to_owned(),
             seq: 34
         })]
@@ -231,7 +231,7 @@ fn results_that_were_cut_are_fetched_when_they_are_unfolded_and_on_the_screen() 
     key(&mut app, Key::Home);
     assert_eq!(
         drawn(&mut app),
-        [Effect::Order(Order::Whole {
+        [AppEffect::Order(ClientOrder::Whole {
             conversation: "c".to_owned(),
             seq: 2
         })]
@@ -254,7 +254,7 @@ fn copied(app: &mut App, command: &str) -> Result<String, String> {
     write(app, command);
     let effects = key(app, Key::Enter);
     let copied = effects.into_iter().find_map(|effect| match effect {
-        Effect::Copy(text) => Some(text),
+        AppEffect::Copy(text) => Some(text),
         _ => None,
     });
     copied.ok_or_else(|| toast(app).to_owned())
@@ -361,7 +361,7 @@ fn what_is_attached_is_never_a_command_and_keeps_its_slashes() {
         let key = "k-1".to_owned();
         assert_eq!(
             orders(&sent),
-            [&Order::Submit {
+            [&ClientOrder::Submit {
                 conversation: "c".to_owned(),
                 key,
                 content,
@@ -385,7 +385,7 @@ fn page(before: u64, first: u64) -> News {
 fn home_leads_to_the_very_beginning_page_by_page_unless_one_goes_elsewhere() {
     let wants = |before: u64| {
         let conversation = "c".to_owned();
-        [Effect::Order(Order::Older {
+        [AppEffect::Order(ClientOrder::Older {
             conversation,
             before,
         })]
@@ -434,7 +434,7 @@ fn what_is_being_selected_stays_under_the_pointer_and_the_sides_count_as_text() 
     point(&mut app, MouseAction::Release(Button::Left), 79, row);
     assert_eq!(view(&mut app), before);
     let copied = control(&mut app, 'c');
-    assert_eq!(copied, [Effect::Copy("hay".to_owned())]);
+    assert_eq!(copied, [AppEffect::Copy("hay".to_owned())]);
     assert_eq!(view(&mut app), before);
     key(&mut app, Key::Escape);
     assert_ne!(view(&mut app), before);

@@ -1,9 +1,9 @@
 //! A search in the conversation, while the operator writes it and steps through it.
 
 use super::{App, Field, Overlay};
-use crate::keys::Action;
-use crate::search::{Direction, Found, Search};
-use crate::viewport::{Standing, Step};
+use crate::keys::KeyAction;
+use crate::search::{Direction, Search, SearchOutcome};
+use crate::viewport::{Standing, TravelStep};
 
 /// A search that is open.
 #[derive(Debug)]
@@ -13,7 +13,7 @@ pub(crate) struct SearchBox {
     /// The search with its current hit.
     pub(crate) search: Search,
     /// The last outcome.
-    found: Option<Found>,
+    found: Option<SearchOutcome>,
     /// Number of the current hit and of all hits, if they were counted.
     count: Option<(usize, usize)>,
     /// The older part could not be loaded.
@@ -30,9 +30,9 @@ impl SearchBox {
         let words = match self.found {
             _ if self.field.text().is_empty() => "",
             _ if self.lacks_older => "what is older cannot be had",
-            Some(Found::Nowhere) => "not found",
-            Some(Found::WantsOlder) => "loading what is older…",
-            Some(Found::At { is_wrapped, .. }) => {
+            Some(SearchOutcome::Nowhere) => "not found",
+            Some(SearchOutcome::WantsOlder) => "loading what is older…",
+            Some(SearchOutcome::At { is_wrapped, .. }) => {
                 let round = if is_wrapped { "went round" } else { "" };
                 return match self.count {
                     Some((place, count)) if is_wrapped => format!("{round}, {place} of {count}"),
@@ -47,7 +47,7 @@ impl SearchBox {
 
     /// True if it waits for older parts.
     pub(super) fn wants_older(&self) -> bool {
-        self.found == Some(Found::WantsOlder) && !self.lacks_older
+        self.found == Some(SearchOutcome::WantsOlder) && !self.lacks_older
     }
 }
 
@@ -87,7 +87,7 @@ impl App {
         open.found = Some(found);
         open.lacks_older = false;
         open.count = None;
-        if let Found::At { place, .. } = found {
+        if let SearchOutcome::At { place, .. } = found {
             open.count = open.search.count(conversation, viewport);
             viewport.folds.peek(Some(place.part));
             viewport.show(place, conversation);
@@ -113,27 +113,27 @@ impl App {
         }
     }
 
-    pub(super) fn act_on_search(&mut self, action: Action) {
+    pub(super) fn act_on_search(&mut self, action: KeyAction) {
         let Some(Overlay::Search(open)) = &mut self.overlay else {
             return;
         };
         match action {
-            Action::Close => {
+            KeyAction::Close => {
                 let origin = open.origin;
                 self.viewport.folds.peek(None);
                 self.viewport.go_back(origin);
                 self.overlay = None;
             }
-            Action::Accept => {
+            KeyAction::Accept => {
                 self.viewport.folds.peek(None);
                 self.overlay = None;
             }
-            Action::Next => self.search_on(Direction::Next),
-            Action::Previous => self.search_on(Direction::Previous),
-            Action::PageUp => self.viewport.go(Step::PageUp, &self.conversation),
-            Action::PageDown => self.viewport.go(Step::PageDown, &self.conversation),
-            Action::Backspace if open.field.backspace() => self.search_again(),
-            Action::Clear => {
+            KeyAction::Next => self.search_on(Direction::Next),
+            KeyAction::Previous => self.search_on(Direction::Previous),
+            KeyAction::PageUp => self.viewport.go(TravelStep::PageUp, &self.conversation),
+            KeyAction::PageDown => self.viewport.go(TravelStep::PageDown, &self.conversation),
+            KeyAction::Backspace if open.field.backspace() => self.search_again(),
+            KeyAction::Clear => {
                 open.field.clear();
                 self.search_again();
             }

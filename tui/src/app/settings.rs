@@ -7,7 +7,7 @@ use harness_protocol::{
 
 use super::completions::DEFAULT;
 use super::{App, Overlay};
-use crate::link::{Change, OfferKind, Order, View};
+use crate::link::{ClientOrder, ConversationView, OfferKind, SettingChange};
 
 impl App {
     /// The open conversation, if orders reach it. Otherwise complains about the reason.
@@ -24,11 +24,11 @@ impl App {
     }
 
     /// Sets something, for all clients; whether that could be tried.
-    pub(super) fn change(&mut self, change: Change) -> bool {
+    pub(super) fn change(&mut self, change: SettingChange) -> bool {
         let Some(conversation) = self.there() else {
             return false;
         };
-        self.order(Order::Change {
+        self.order(ClientOrder::Change {
             conversation,
             change,
         });
@@ -41,8 +41,8 @@ impl App {
                 self.open_chooser(OfferKind::Models);
                 true
             }
-            DEFAULT => self.change(Change::Model(None)),
-            name => self.change(Change::Model(Some(name.to_owned()))),
+            DEFAULT => self.change(SettingChange::Model(None)),
+            name => self.change(SettingChange::Model(Some(name.to_owned()))),
         }
     }
 
@@ -59,13 +59,13 @@ impl App {
             };
             Some(level)
         };
-        self.change(Change::Thinking(level))
+        self.change(SettingChange::Thinking(level))
     }
 
     /// Shows the tools that are offered, or offers those that there are now.
     pub(super) fn tools(&mut self, argument: &str) -> bool {
         match argument {
-            "" => self.ask_for_settings(View::Tools),
+            "" => self.ask_for_settings(ConversationView::Tools),
             "renew" => self.give(&RenewTools::default()),
             _ => {
                 self.complain("say /tools or /tools renew");
@@ -78,7 +78,7 @@ impl App {
     /// event.
     pub(super) fn give<O: harness_protocol::Order>(&mut self, order: &O) -> bool {
         match AnyOrder::from_order(order) {
-            Ok(order) => self.change(Change::Order(order)),
+            Ok(order) => self.change(SettingChange::Order(order)),
             Err(error) => {
                 self.complain(error.to_string());
                 false
@@ -87,26 +87,31 @@ impl App {
     }
 
     /// Asks what is set, to show that of it; whether that could be tried.
-    pub(super) fn ask_for_settings(&mut self, view: View) -> bool {
+    pub(super) fn ask_for_settings(&mut self, view: ConversationView) -> bool {
         let Some(conversation) = self.there() else {
             return false;
         };
-        self.order(Order::Settings { conversation, view });
+        self.order(ClientOrder::Settings { conversation, view });
         true
     }
 
     /// The service told what is set.
-    pub(super) fn settings(&mut self, conversation: &str, view: View, answer: &SettingsAnswer) {
+    pub(super) fn settings(
+        &mut self,
+        conversation: &str,
+        view: ConversationView,
+        answer: &SettingsAnswer,
+    ) {
         if conversation != self.open_id() || self.overlay.is_some() {
             return;
         }
         self.overlay = Some(Overlay::Facts(match view {
-            View::Settings => {
+            ConversationView::Settings => {
                 let mut lines = all_settings(answer);
                 lines.extend(self.own_lines());
                 lines
             }
-            View::Tools => all_tools(answer),
+            ConversationView::Tools => all_tools(answer),
         }));
     }
 
@@ -119,7 +124,7 @@ impl App {
             self.complain("a run is going");
             return false;
         }
-        self.order(Order::GoOn {
+        self.order(ClientOrder::GoOn {
             conversation,
             is_retry,
         });
@@ -134,7 +139,7 @@ impl App {
         let instructions = Some(argument.to_owned()).filter(|text| !text.is_empty());
         self.awaits_summary = true;
         self.say("the past is being summarized, which may take minutes");
-        self.order(Order::Compact {
+        self.order(ClientOrder::Compact {
             conversation,
             instructions,
         });

@@ -7,10 +7,10 @@ use super::testing::*;
 use super::*;
 use crate::conversation::PartKind;
 use crate::conversation::testing::event;
-use crate::link::{Change, News, Offer, OfferKind, Recipe, View};
+use crate::link::{ConversationView, News, Offer, OfferKind, Recipe, SettingChange};
 use crate::terminal::Key;
 
-fn command(app: &mut App, line: &str) -> Vec<Order> {
+fn command(app: &mut App, line: &str) -> Vec<ClientOrder> {
     control(app, 'u');
     app.update(Msg::Paste(line.to_owned()), app.now);
     let effects = key(app, Key::Enter);
@@ -38,8 +38,8 @@ fn offered(kind: OfferKind, names: &[&str]) -> News {
     }
 }
 
-fn change(change: Change) -> Order {
-    Order::Change {
+fn change(change: SettingChange) -> ClientOrder {
+    ClientOrder::Change {
         conversation: conversation(),
         change,
     }
@@ -49,14 +49,14 @@ fn change(change: Change) -> Order {
 #[test]
 fn the_model_and_its_thinking_are_set_by_name() {
     let mut app = attached(&[]);
-    let model = |name: &str| change(Change::Model(Some(name.to_owned())));
-    let level = |level| change(Change::Thinking(Some(level)));
+    let model = |name: &str| change(SettingChange::Model(Some(name.to_owned())));
+    let level = |level| change(SettingChange::Thinking(Some(level)));
     for (line, expected) in [
         ("/model claude-x", model("claude-x")),
-        ("/model default", change(Change::Model(None))),
+        ("/model default", change(SettingChange::Model(None))),
         ("/thinking off", level(ThinkingLevel::Off)),
         ("/thinking xhigh", level(ThinkingLevel::XHigh)),
-        ("/thinking default", change(Change::Thinking(None))),
+        ("/thinking default", change(SettingChange::Thinking(None))),
     ] {
         let ordered = command(&mut app, line);
         assert!(ordered.contains(&expected), "{line}: {ordered:?}");
@@ -79,14 +79,14 @@ fn without_a_name_the_service_says_what_there_is_to_choose() {
     let kind = OfferKind::Models;
     assert_eq!(
         command(&mut app, "/model"),
-        [Order::Offers { kind, folder: None }]
+        [ClientOrder::Offers { kind, folder: None }]
     );
     assert!(matches!(&app.overlay, Some(Overlay::Chooser(open)) if open.is_loading()));
     tell(&mut app, offered(kind, &["claude-a", "claude-b", "other"]));
     write(&mut app, "claude");
     key(&mut app, Key::Down);
     let chosen = key(&mut app, Key::Enter);
-    let expected = change(Change::Model(Some("claude-b".to_owned())));
+    let expected = change(SettingChange::Model(Some("claude-b".to_owned())));
     assert_eq!(orders(&chosen), [&expected]);
     assert!(app.overlay.is_none());
     // What was told just now is not asked for again.
@@ -99,7 +99,7 @@ fn without_a_name_the_service_says_what_there_is_to_choose() {
     let kind = OfferKind::Skills;
     assert_eq!(
         command(&mut app, "/skill"),
-        [Order::Offers { kind, folder: None }]
+        [ClientOrder::Offers { kind, folder: None }]
     );
     tell(&mut app, offered(kind, &["review"]));
     assert_eq!(key(&mut app, Key::Enter), []);
@@ -110,7 +110,7 @@ fn without_a_name_the_service_says_what_there_is_to_choose() {
     for _ in 0..2 {
         assert_eq!(
             command(&mut app, "/template"),
-            [Order::Offers { kind, folder: None }]
+            [ClientOrder::Offers { kind, folder: None }]
         );
         let reason = "no".to_owned();
         tell(&mut app, News::NotOffered { kind, reason });
@@ -126,7 +126,10 @@ fn names_of_the_service_complete_what_is_written() {
     write(&mut app, "/model");
     let asked = key(&mut app, Key::Char(' '));
     let kind = OfferKind::Models;
-    assert_eq!(orders(&asked), [&Order::Offers { kind, folder: None }]);
+    assert_eq!(
+        orders(&asked),
+        [&ClientOrder::Offers { kind, folder: None }]
+    );
     tell(
         &mut app,
         offered(kind, &["a-sonnet", "sonnet-5", "sonnet-6"]),
@@ -147,7 +150,7 @@ fn names_of_the_service_complete_what_is_written() {
         ("/model onnet", "onnet"),
         ("/model a-sonnet", "a-sonnet"),
     ] {
-        let expected = change(Change::Model(Some(name.to_owned())));
+        let expected = change(SettingChange::Model(Some(name.to_owned())));
         assert_eq!(command(&mut app, line), [expected], "{line}");
     }
     write(&mut app, "/thinking x");
@@ -195,7 +198,7 @@ fn the_clients_own_words_complete_what_is_written() {
     // A name alone is not made into another by Enter.
     assert!(matches!(
         command(&mut app, "/settings ").as_slice(),
-        [Order::Settings { .. }]
+        [ClientOrder::Settings { .. }]
     ));
 }
 
@@ -203,7 +206,7 @@ fn the_clients_own_words_complete_what_is_written() {
 #[test]
 fn a_skill_is_sent_as_a_prompt_and_comes_back_when_it_is_refused() {
     let mut app = attached(&[]);
-    let expand = |recipe, number: u64, name: &str, text: &str| Order::Expand {
+    let expand = |recipe, number: u64, name: &str, text: &str| ClientOrder::Expand {
         conversation: conversation(),
         recipe,
         name: name.to_owned(),
@@ -237,7 +240,7 @@ fn a_skill_is_sent_as_a_prompt_and_comes_back_when_it_is_refused() {
     // While a run is going it stays written.
     let mut app = attached(&running());
     let ordered = command(&mut app, "/skill review");
-    let sent = |order: &Order| matches!(order, Order::Expand { .. });
+    let sent = |order: &ClientOrder| matches!(order, ClientOrder::Expand { .. });
     assert!(!ordered.iter().any(sent));
     assert_eq!(app.composer.text(), "/skill review");
 }
@@ -248,7 +251,7 @@ fn a_conversation_goes_on_is_compacted_and_shows_its_settings() {
     let mut app = attached(&[]);
     for (line, is_retry) in [("/continue", false), ("/retry", true)] {
         let conversation = conversation();
-        let expected = Order::GoOn {
+        let expected = ClientOrder::GoOn {
             conversation,
             is_retry,
         };
@@ -258,7 +261,7 @@ fn a_conversation_goes_on_is_compacted_and_shows_its_settings() {
         ("/compact", None),
         ("/compact the tests", Some("the tests")),
     ] {
-        let expected = Order::Compact {
+        let expected = ClientOrder::Compact {
             conversation: conversation(),
             instructions: instructions.map(str::to_owned),
         };
@@ -274,8 +277,8 @@ fn a_conversation_goes_on_is_compacted_and_shows_its_settings() {
         },
     );
     assert_eq!(toast(&app), "there is nothing to compact");
-    let view = View::Settings;
-    let asked = Order::Settings {
+    let view = ConversationView::Settings;
+    let asked = ClientOrder::Settings {
         conversation: conversation.clone(),
         view,
     };
@@ -320,8 +323,8 @@ fn a_conversation_goes_on_is_compacted_and_shows_its_settings() {
 #[test]
 fn the_tools_that_are_offered_are_shown_and_renewed() {
     let mut app = attached(&[]);
-    let (conversation, view) = (conversation(), View::Tools);
-    let asked = Order::Settings {
+    let (conversation, view) = (conversation(), ConversationView::Tools);
+    let asked = ClientOrder::Settings {
         conversation: conversation.clone(),
         view,
     };
@@ -347,7 +350,7 @@ fn the_tools_that_are_offered_are_shown_and_renewed() {
     ];
     assert_eq!(lines[..], expected);
     key(&mut app, Key::Escape);
-    let renew = Change::Order(AnyOrder::from_order(&RenewTools::default()).unwrap());
+    let renew = SettingChange::Order(AnyOrder::from_order(&RenewTools::default()).unwrap());
     assert_eq!(command(&mut app, "/tools renew"), [change(renew.clone())]);
     tell(&mut app, News::SettingsChanged { conversation });
     assert!(toast(&app).contains("all clients"));

@@ -1,7 +1,7 @@
 //! Commands that are run from the input: `!command`, and `!!command` that the model is not told of.
 
 use super::App;
-use crate::link::Order;
+use crate::link::ClientOrder;
 
 impl App {
     /// Runs a command in the folder of the conversation; whether that could be tried.
@@ -23,7 +23,7 @@ impl App {
         };
         let command = command.to_owned();
         self.command = Some(crate::text::one_line(&command));
-        self.order(Order::Command {
+        self.order(ClientOrder::Command {
             conversation,
             command,
             is_hidden,
@@ -46,7 +46,7 @@ impl App {
         };
         let said = format!("{running} is being ended");
         self.cancelled_at = Some(self.now);
-        self.order(Order::EndCommand);
+        self.order(ClientOrder::EndCommand);
         self.say(said);
         true
     }

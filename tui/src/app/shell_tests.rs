@@ -8,8 +8,8 @@ use crate::conversation::testing::event;
 use crate::link::News;
 use crate::terminal::{Key, KeyPress};
 
-fn command(text: &str, is_hidden: bool) -> Order {
-    Order::Command {
+fn command(text: &str, is_hidden: bool) -> ClientOrder {
+    ClientOrder::Command {
         conversation: "c".to_owned(),
         command: text.to_owned(),
         is_hidden,
@@ -23,13 +23,16 @@ fn a_command_is_run_and_ended_and_only_one_that_was_typed() {
     write(&mut app, "!cargo test");
     let effects = key(&mut app, Key::Enter);
     assert_eq!(orders(&effects), [&command("cargo test", false)]);
-    assert!(effects.contains(&Effect::Remember("!cargo test".to_owned())));
+    assert!(effects.contains(&AppEffect::Remember("!cargo test".to_owned())));
     assert!(app.composer.is_empty());
     // One at a time; Ctrl+C ends it and does not leave.
     write(&mut app, "!ls");
     assert_eq!(key(&mut app, Key::Enter), []);
     assert_eq!(toast(&app), "cargo test runs; Ctrl+C ends it");
-    assert_eq!(control(&mut app, 'c'), [Effect::Order(Order::EndCommand)]);
+    assert_eq!(
+        control(&mut app, 'c'),
+        [AppEffect::Order(ClientOrder::EndCommand)]
+    );
     tell(&mut app, News::CommandEnded { reason: None });
     control(&mut app, 'u');
     write(&mut app, "!! ls -l");
@@ -41,7 +44,8 @@ fn a_command_is_run_and_ended_and_only_one_that_was_typed() {
     tell(&mut app, News::CommandEnded { reason });
     assert_eq!(toast(&app), "to run a command needs the token");
     // Behind a blank or pasted it is a prompt.
-    let prompt = |effects: &[Effect]| matches!(orders(effects)[..], [Order::Submit { .. }]);
+    let prompt =
+        |effects: &[AppEffect]| matches!(orders(effects)[..], [ClientOrder::Submit { .. }]);
     write(&mut app, " !ls");
     assert!(prompt(&key(&mut app, Key::Enter)));
     let now = app.now;
@@ -85,11 +89,14 @@ fn prompts_of_the_past_are_searched_and_taken_without_sending() {
     control(&mut app, 'r');
     key(&mut app, Key::Down);
     let effects = key(&mut app, Key::Enter);
-    assert_eq!(effects, [Effect::Remember("a draft".to_owned())]);
+    assert_eq!(effects, [AppEffect::Remember("a draft".to_owned())]);
     assert_eq!(app.composer.text(), "fix it");
     // Without a service it is the key that attaches again.
     lose(&mut app, "gone", 1, 5);
-    assert_eq!(control(&mut app, 'r'), [Effect::Order(Order::TryNow)]);
+    assert_eq!(
+        control(&mut app, 'r'),
+        [AppEffect::Order(ClientOrder::TryNow)]
+    );
 }
 
 /// Spec: [TUI-170] [TUI-171]
@@ -110,7 +117,7 @@ fn one_goes_back_to_a_prompt_in_a_branch_and_writes_it_anew() {
     key(&mut app, Key::Enter);
     assert_eq!(past(&app).0, ["second", "first"]);
     write(&mut app, "sec");
-    let fork = |seq: u64| Order::Fork {
+    let fork = |seq: u64| ClientOrder::Fork {
         conversation: "c".to_owned(),
         seq: Some(seq),
     };

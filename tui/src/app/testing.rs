@@ -1,6 +1,6 @@
 //! Clients for tests, and what happens to them.
 
-use harness_protocol::{ConversationState, Event, State, Summary};
+use harness_protocol::{ActivityState, ConversationState, ConversationSummary, Event};
 use serde_json::json;
 
 use super::*;
@@ -12,7 +12,7 @@ use crate::theme::{Depth, Scheme};
 
 /// A client that was never attached.
 pub(crate) fn new() -> App {
-    let start = Start {
+    let start = AppStart {
         name: "ana".to_owned(),
         client_key: "k".to_owned(),
         conversation: "c".to_owned(),
@@ -24,7 +24,10 @@ pub(crate) fn new() -> App {
     };
     let (app, effects) = App::new(start);
     let conversation = "c".to_owned();
-    assert_eq!(effects, [Effect::Order(Order::Open { conversation })]);
+    assert_eq!(
+        effects,
+        [AppEffect::Order(ClientOrder::Open { conversation })]
+    );
     app
 }
 
@@ -45,13 +48,13 @@ pub(crate) fn attached_in(folder: Option<&str>, events: &[Event]) -> App {
 }
 
 /// An empty conversation of this folder is shown.
-pub(crate) fn open_in(app: &mut App, id: &str, folder: Option<&str>) -> Vec<Effect> {
+pub(crate) fn open_in(app: &mut App, id: &str, folder: Option<&str>) -> Vec<AppEffect> {
     let mut begin = snapshot(&[], 1, 0);
     begin.summary.id = id.to_owned();
     begin.summary.workspace = folder.map(str::to_owned);
     begin.summary.run_id = None;
     begin.summary.state = ConversationState::Idle;
-    begin.state = State::Idle;
+    begin.state = ActivityState::Idle;
     tell(
         app,
         News::Snapshot {
@@ -75,21 +78,21 @@ pub(crate) fn running() -> Vec<Event> {
     ]
 }
 
-pub(crate) fn tell(app: &mut App, news: News) -> Vec<Effect> {
+pub(crate) fn tell(app: &mut App, news: News) -> Vec<AppEffect> {
     let now = app.now;
     app.update(Msg::News(Box::new(news)), now)
 }
 
-pub(crate) fn press(app: &mut App, press: KeyPress) -> Vec<Effect> {
+pub(crate) fn press(app: &mut App, press: KeyPress) -> Vec<AppEffect> {
     let now = app.now;
     app.update(Msg::Key(press), now)
 }
 
-pub(crate) fn key(app: &mut App, key: Key) -> Vec<Effect> {
+pub(crate) fn key(app: &mut App, key: Key) -> Vec<AppEffect> {
     press(app, KeyPress::plain(key))
 }
 
-pub(crate) fn control(app: &mut App, letter: char) -> Vec<Effect> {
+pub(crate) fn control(app: &mut App, letter: char) -> Vec<AppEffect> {
     press(app, KeyPress::plain(Key::Char(letter)).control())
 }
 
@@ -99,10 +102,10 @@ pub(crate) fn write(app: &mut App, text: &str) {
     }
 }
 
-pub(crate) fn orders(effects: &[Effect]) -> Vec<&Order> {
+pub(crate) fn orders(effects: &[AppEffect]) -> Vec<&ClientOrder> {
     let mut orders = Vec::new();
     for effect in effects {
-        if let Effect::Order(order) = effect {
+        if let AppEffect::Order(order) = effect {
             orders.push(order);
         }
     }
@@ -117,14 +120,14 @@ pub(crate) fn last(app: &App) -> Option<&Part> {
     app.conversation.parts().next_back()
 }
 
-pub(crate) fn order(app: &mut App, effects: Vec<Effect>) -> Order {
+pub(crate) fn order(app: &mut App, effects: Vec<AppEffect>) -> ClientOrder {
     match effects.into_iter().next() {
-        Some(Effect::Order(order)) => order,
+        Some(AppEffect::Order(order)) => order,
         other => panic!("{other:?}, and the remark is {:?}", toast(app)),
     }
 }
 
-pub(crate) fn summaries() -> Vec<Summary> {
+pub(crate) fn summaries() -> Vec<ConversationSummary> {
     let of = |id: &str, title: Option<&str>| {
         let mut summary = snapshot(&[], 1, 0).summary;
         summary.id = id.to_owned();
@@ -139,7 +142,7 @@ pub(crate) fn summaries() -> Vec<Summary> {
 }
 
 /// The same, of a folder each.
-pub(crate) fn summaries_in(folders: [&str; 3]) -> Vec<Summary> {
+pub(crate) fn summaries_in(folders: [&str; 3]) -> Vec<ConversationSummary> {
     let mut summaries = summaries();
     for (summary, folder) in summaries.iter_mut().zip(folders) {
         summary.workspace = Some(folder.to_owned());
@@ -151,14 +154,14 @@ pub(crate) fn picking() -> App {
     let mut app = attached(&[]);
     assert_eq!(
         control(&mut app, 'p'),
-        [Effect::Order(Order::List { folder: None })]
+        [AppEffect::Order(ClientOrder::List { folder: None })]
     );
     tell(&mut app, News::Listed(summaries()));
     app
 }
 
 /// Passing events, such as presence.
-pub(crate) fn pass(app: &mut App, event: Event) -> Vec<Effect> {
+pub(crate) fn pass(app: &mut App, event: Event) -> Vec<AppEffect> {
     let position = None;
     tell(app, News::Event { event, position })
 }

@@ -17,13 +17,13 @@ fn a_prompt_is_shown_at_once_and_comes_back_when_it_is_not_accepted() {
     let mut app = attached(&[]);
     write(&mut app, " two words ");
     let sent = key(&mut app, Key::Enter);
-    let submit = |number: u64| Order::Submit {
+    let submit = |number: u64| ClientOrder::Submit {
         conversation: "c".to_owned(),
         key: format!("k-{number}"),
         content: "two words".to_owned(),
         files: Vec::new(),
     };
-    assert!(sent.contains(&Effect::Order(submit(1))), "{sent:?}");
+    assert!(sent.contains(&AppEffect::Order(submit(1))), "{sent:?}");
     assert!(app.composer.is_empty());
     let shown = last(&app).unwrap();
     assert!(
@@ -46,7 +46,7 @@ fn a_prompt_is_shown_at_once_and_comes_back_when_it_is_not_accepted() {
     // The next one is accepted; its echo takes the place of what was shown.
     control(&mut app, 'u');
     write(&mut app, "two words");
-    assert!(key(&mut app, Key::Enter).contains(&Effect::Order(submit(2))));
+    assert!(key(&mut app, Key::Enter).contains(&AppEffect::Order(submit(2))));
     let echo =
         json!({"type": "user", "content": "two words", "run_id": 1, "key": "k-2", "by": "ana"});
     tell(&mut app, told(1, event(echo)));
@@ -74,7 +74,7 @@ fn a_prompt_is_shown_at_once_and_comes_back_when_it_is_not_accepted() {
 fn ctrl_c_cancels_the_run_on_the_screen_else_clears_else_leaves() {
     let mut app = attached(&running());
     write(&mut app, "draft");
-    let cancel = Effect::Order(Order::Cancel {
+    let cancel = AppEffect::Order(ClientOrder::Cancel {
         conversation: "c".to_owned(),
         run_id: Some(7),
         clear_queue: false,
@@ -89,10 +89,10 @@ fn ctrl_c_cancels_the_run_on_the_screen_else_clears_else_leaves() {
     assert_eq!(app.cancelling, None);
     assert_eq!(
         control(&mut app, 'c'),
-        [Effect::Remember("draft".to_owned())]
+        [AppEffect::Remember("draft".to_owned())]
     );
     assert!(app.composer.is_empty());
-    assert_eq!(control(&mut app, 'c'), [Effect::Leave]);
+    assert_eq!(control(&mut app, 'c'), [AppEffect::Leave]);
 
     // Pressed twice, it cancels and does no more.
     let mut app = attached(&running());
@@ -103,7 +103,7 @@ fn ctrl_c_cancels_the_run_on_the_screen_else_clears_else_leaves() {
     assert_eq!(control(&mut app, 'c'), []);
     assert_eq!(toast(&app), "cancelled; Ctrl+C once more leaves");
     wait(&mut app, 1);
-    assert_eq!(control(&mut app, 'c'), [Effect::Leave]);
+    assert_eq!(control(&mut app, 'c'), [AppEffect::Leave]);
 
     // Of a service that is gone nothing is awaited.
     let mut app = attached(&running());
@@ -116,7 +116,7 @@ fn ctrl_c_cancels_the_run_on_the_screen_else_clears_else_leaves() {
             wait,
         },
     );
-    assert_eq!(control(&mut app, 'c'), [Effect::Leave]);
+    assert_eq!(control(&mut app, 'c'), [AppEffect::Leave]);
 }
 
 /// Spec: [TUI-81]
@@ -125,7 +125,7 @@ fn ctrl_c_and_a_command_cancel_a_summary_that_is_no_run() {
     let started = json!({"type": "compaction_started", "reason": "manual", "tokens": 9});
     let compacting = || attached(&[event(started.clone()), status("thinking", "compacting")]);
     let cancel = || {
-        Effect::Order(Order::Cancel {
+        AppEffect::Order(ClientOrder::Cancel {
             conversation: "c".to_owned(),
             run_id: None,
             clear_queue: false,
@@ -145,7 +145,7 @@ fn ctrl_c_and_a_command_cancel_a_summary_that_is_no_run() {
     tell(&mut app, told(4, status("idle", "")));
     control(&mut app, 'c');
     wait(&mut app, 1);
-    assert_eq!(control(&mut app, 'c'), [Effect::Leave]);
+    assert_eq!(control(&mut app, 'c'), [AppEffect::Leave]);
 
     let mut app = compacting();
     write(&mut app, "/cancel");
@@ -158,7 +158,7 @@ fn ctrl_c_and_a_command_cancel_a_summary_that_is_no_run() {
         wait,
     };
     tell(&mut app, down);
-    assert_eq!(control(&mut app, 'c'), [Effect::Leave]);
+    assert_eq!(control(&mut app, 'c'), [AppEffect::Leave]);
 }
 
 /// Spec: [TUI-05] [TUI-16] [TUI-18]
@@ -234,7 +234,7 @@ fn a_line_with_a_slash_is_a_command_and_never_sent() {
     assert_eq!(app.composer.text(), "/rename ");
     write(&mut app, "New title");
     let renamed = key(&mut app, Key::Enter);
-    let expected = Order::Rename {
+    let expected = ClientOrder::Rename {
         conversation: "c".to_owned(),
         title: "New title".to_owned(),
     };
@@ -251,13 +251,13 @@ fn a_line_with_a_slash_is_a_command_and_never_sent() {
     for _ in 0..quit + 5 {
         key(&mut app, Key::Down);
     }
-    assert!(key(&mut app, Key::Enter).contains(&Effect::Leave));
+    assert!(key(&mut app, Key::Enter).contains(&AppEffect::Leave));
     // Two slashes are one that is sent.
     let mut app = attached(&[]);
     write(&mut app, "//etc is a folder");
     let sent = key(&mut app, Key::Enter);
     assert!(
-        matches!(orders(&sent)[..], [Order::Submit { content, .. }] if content == "/etc is a folder"),
+        matches!(orders(&sent)[..], [ClientOrder::Submit { content, .. }] if content == "/etc is a folder"),
         "{sent:?}"
     );
 }
@@ -299,7 +299,7 @@ fn up_and_down_walk_the_prompts_of_the_past() {
 fn a_client_that_nobody_looks_at_rings_when_a_run_is_over() {
     let usage = json!({"input_tokens": 1, "output_tokens": 1, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0});
     let ended = json!({"type": "run_ended", "run_id": 7, "outcome": "completed", "message": "", "usage": usage});
-    for (is_focused, rings) in [(true, vec![]), (false, vec![Effect::Ring])] {
+    for (is_focused, rings) in [(true, vec![]), (false, vec![AppEffect::Ring])] {
         let mut app = attached(&running());
         app.update(Msg::Focused(is_focused), Duration::ZERO);
         assert_eq!(tell(&mut app, told(4, event(ended.clone()))), rings);

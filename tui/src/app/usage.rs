@@ -1,10 +1,10 @@
 //! `/usage`: the tokens and the cost of the conversation.
 
-use harness_protocol::{Usage, UsageAnswer};
+use harness_protocol::{TokenUsage, UsageAnswer};
 
 use super::{App, Overlay};
 use crate::conversation::Context;
-use crate::link::Order;
+use crate::link::ClientOrder;
 use crate::text::one_line;
 
 impl App {
@@ -13,7 +13,7 @@ impl App {
         let Some(conversation) = self.there() else {
             return false;
         };
-        self.order(Order::Usage { conversation });
+        self.order(ClientOrder::Usage { conversation });
         true
     }
 
@@ -55,7 +55,7 @@ fn lines(answer: &UsageAnswer) -> Vec<String> {
     lines
 }
 
-fn counts(usage: &Usage) -> String {
+fn counts(usage: &TokenUsage) -> String {
     format!(
         "in {} · out {} · cache written {}, read {}",
         usage.input_tokens,
@@ -78,7 +78,7 @@ mod tests {
 
     use super::super::testing::*;
     use super::*;
-    use crate::app::Effect;
+    use crate::app::AppEffect;
     use crate::link::News;
     use crate::terminal::Key;
 
@@ -88,7 +88,7 @@ mod tests {
         let mut app = attached(&[]);
         write(&mut app, "/usage");
         let conversation = "c".to_owned();
-        let order = Effect::Order(Order::Usage { conversation });
+        let order = AppEffect::Order(ClientOrder::Usage { conversation });
         assert_eq!(key(&mut app, Key::Enter)[0], order);
         let usage = |tokens: u64| {
             json!({"input_tokens": tokens, "output_tokens": 2, "cache_creation_input_tokens": 3,

@@ -1,11 +1,11 @@
 //! The parts that the view lacks and asks for: older parts, whole results, and the colours of code.
 
-use super::{App, Effect, Overlay};
-use crate::conversation::{PartKind, ToolOutcome};
-use crate::highlight::Answer;
-use crate::layout::Row;
-use crate::link::Order;
-use crate::part_view::Fold;
+use super::{App, AppEffect, Overlay};
+use crate::conversation::{CallOutcome, PartKind};
+use crate::highlight::ParsedColours;
+use crate::layout::ScreenRow;
+use crate::link::ClientOrder;
+use crate::part_view::FoldAmount;
 
 /// Number of screens below the shown one for which colours are asked for.
 const NEAR_SCREENS: usize = 2;
@@ -32,7 +32,7 @@ impl App {
         {
             self.is_loading_older = true;
             let conversation = self.open_id().to_owned();
-            self.order(Order::Older {
+            self.order(ClientOrder::Older {
                 conversation,
                 before,
             });
@@ -51,16 +51,17 @@ impl App {
                 continue;
             };
             let rows = shown.block.rows.iter().take(shown.rows.end + near);
-            let Some(range) = rows.rev().find_map(Row::range) else {
+            let Some(range) = rows.rev().find_map(ScreenRow::range) else {
                 continue;
             };
             let wanted = self.colours.wanted(part, &shown.block, range.end);
-            self.effects.extend(wanted.into_iter().map(Effect::Colour));
+            self.effects
+                .extend(wanted.into_iter().map(AppEffect::Colour));
         }
     }
 
     /// Takes the colours of code.
-    pub(super) fn coloured(&mut self, answer: Answer) {
+    pub(super) fn coloured(&mut self, answer: ParsedColours) {
         if !self.colours.take(answer) {
             log::debug!("the colours came too late");
         }
@@ -72,15 +73,15 @@ impl App {
                 continue;
             };
             if let PartKind::Tool(tool) = &part.kind
-                && let ToolOutcome::Ended(result) = &tool.outcome
+                && let CallOutcome::Ended(result) = &tool.outcome
                 && !result.is_whole
-                && self.viewport.folds.fold(part) == Fold::Open
+                && self.viewport.folds.fold(part) == FoldAmount::Open
                 && self.wanted_results.insert(result.seq)
             {
                 let seq = result.seq;
                 let conversation = self.open_id().to_owned();
                 self.effects
-                    .push(Effect::Order(Order::Whole { conversation, seq }));
+                    .push(AppEffect::Order(ClientOrder::Whole { conversation, seq }));
             }
         }
     }

@@ -6,11 +6,10 @@ use harness_protocol::WorkflowFeature;
 
 use super::detail::Detail;
 use super::noted::{CheckNote, CommitNote, short};
-use super::rows::Words;
 use super::state::Board;
 use super::words;
 use crate::text::{self, broken, one_line, shown_path};
-use crate::theme::{Look, Token};
+use crate::theme::{Look, StyledWords, Token};
 
 /// Minimum width at which the checks are beside the features.
 const BESIDE_FROM: usize = 110;
@@ -36,7 +35,7 @@ pub(super) fn rows(
     detail: &Detail,
     (width, height): (usize, usize),
     now: Duration,
-) -> Vec<Words> {
+) -> Vec<StyledWords> {
     let mut rows = facts(board, detail, width, now);
     rows.truncate(height);
     let room = height - rows.len();
@@ -98,8 +97,8 @@ fn shared(wanted: [usize; 3], room: usize) -> [usize; 3] {
 }
 
 /// A row in exactly so many columns.
-fn fitted(row: Words, width: usize) -> Words {
-    let mut fitted = Words::new();
+fn fitted(row: StyledWords, width: usize) -> StyledWords {
+    let mut fitted = StyledWords::new();
     let mut left = width;
     for (said, look) in row {
         let taken = text::width(&said);
@@ -117,7 +116,7 @@ fn fitted(row: Words, width: usize) -> Words {
 }
 
 /// The workflow's name, and its state.
-fn facts(board: &Board, detail: &Detail, width: usize, now: Duration) -> Vec<Words> {
+fn facts(board: &Board, detail: &Detail, width: usize, now: Duration) -> Vec<StyledWords> {
     let it = &detail.snapshot;
     let bold = TEXT.bold();
     let objective = one_line(&it.objective);
@@ -168,7 +167,7 @@ fn facts(board: &Board, detail: &Detail, width: usize, now: Duration) -> Vec<Wor
     rows
 }
 
-fn heading(said: String) -> Words {
+fn heading(said: String) -> StyledWords {
     vec![(said, Look::new(Token::ToolName).bold())]
 }
 
@@ -210,7 +209,7 @@ pub(super) fn features_height(
 }
 
 /// The features in so many rows, their heading with it.
-fn features(board: &Board, detail: &Detail, rows: usize) -> Vec<Words> {
+fn features(board: &Board, detail: &Detail, rows: usize) -> Vec<StyledWords> {
     let all = &detail.snapshot.features;
     let Some(room) = rows.checked_sub(1) else {
         return Vec::new();
@@ -236,7 +235,7 @@ fn features(board: &Board, detail: &Detail, rows: usize) -> Vec<Words> {
 }
 
 /// The last checks in so many rows, the newest first.
-fn checks(detail: &Detail, rows: usize) -> Vec<Words> {
+fn checks(detail: &Detail, rows: usize) -> Vec<StyledWords> {
     let Some(room) = rows.checked_sub(1) else {
         return Vec::new();
     };
@@ -264,7 +263,7 @@ fn checks(detail: &Detail, rows: usize) -> Vec<Words> {
 }
 
 /// The last commits in so many rows, the newest first.
-fn commits(detail: &Detail, rows: usize) -> Vec<Words> {
+fn commits(detail: &Detail, rows: usize) -> Vec<StyledWords> {
     let Some(room) = rows.checked_sub(1) else {
         return Vec::new();
     };

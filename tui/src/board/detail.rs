@@ -7,7 +7,7 @@ use harness_protocol::{Event, WorkflowSnapshot, words};
 use serde_json::Value;
 
 use super::noted::{CheckNote, CommitNote};
-use crate::conversation::Output;
+use crate::conversation::RunningOutput;
 use crate::text::one_line;
 
 /// Maximum number of the last checks, and of the last commits, that are kept.
@@ -29,20 +29,20 @@ pub(crate) struct Detail {
     /// The conversation of the last attempt.
     conversation: Option<String>,
     /// The output of the running check, if there is any.
-    pub(crate) running: Option<Running>,
+    pub(crate) running: Option<RunningCheck>,
     /// The reason for the loss of the stream, if it is lost.
     pub(crate) lost: Option<String>,
 }
 
 /// The output of a running check.
 #[derive(Debug)]
-pub(crate) struct Running {
+pub(crate) struct RunningCheck {
     /// The attempt, or the verification.
     place: (u32, u32),
     /// The step.
     step: String,
     /// The end of what it shows.
-    pub(crate) output: Output,
+    pub(crate) output: RunningOutput,
 }
 
 impl Detail {
@@ -86,14 +86,14 @@ impl Detail {
                 text,
             } => {
                 let place = (*iteration, *attempt);
-                let is_known = |it: &Running| it.place == place && it.step == *step;
+                let is_known = |it: &RunningCheck| it.place == place && it.step == *step;
                 if !self.running.as_ref().is_some_and(is_known) {
                     self.running = None;
                 }
-                let running = self.running.get_or_insert_with(|| Running {
+                let running = self.running.get_or_insert_with(|| RunningCheck {
                     place,
                     step: step.clone(),
-                    output: Output::default(),
+                    output: RunningOutput::default(),
                 });
                 running.output.grow(*offset, text);
             }

@@ -14,7 +14,7 @@ mod words;
 
 pub(crate) use detail::Detail;
 pub(crate) use rows::{list_height, list_row, room, screen, scroll};
-pub(crate) use state::{Asks, Board, Shows, Wants};
+pub(crate) use state::{Board, BoardQuestion, Shows, Wants};
 pub(crate) use words::{in_one_line, is_over, is_working};
 
 pub use link::{BoardNews, BoardOrder, PauseAt, WorkflowOrder};

@@ -7,10 +7,10 @@ use harness_protocol::WorkflowSnapshot;
 use super::body;
 use super::state::{Board, Shows};
 use super::words;
-use crate::conversation::Output;
+use crate::conversation::RunningOutput;
 use crate::output::OutputLine;
 use crate::text::{end_of, one_line, shown_path};
-use crate::theme::{Look, Token};
+use crate::theme::{Look, StyledWords, Token};
 
 /// The rows above an output.
 const OUTPUT_HEAD: usize = 2;
@@ -21,9 +21,6 @@ const FRAME: usize = 5;
 const MARGIN: u16 = 4;
 /// The part of the screen that the list has at most: a fifth.
 const LIST_SHARE: u16 = 5;
-
-/// The pieces of a row, from left to right.
-pub(crate) type Words = Vec<(String, Look)>;
 
 /// Number of rows of the list on a screen of that height.
 pub(crate) fn list_height(board: &Board, height: u16) -> usize {
@@ -62,7 +59,11 @@ pub(crate) fn list_row(board: &Board, it: &WorkflowSnapshot, room: usize) -> Lis
 }
 
 /// The rows below the list, in a room of so many columns and rows.
-pub(crate) fn screen(board: &Board, (width, height): (usize, usize), now: Duration) -> Vec<Words> {
+pub(crate) fn screen(
+    board: &Board,
+    (width, height): (usize, usize),
+    now: Duration,
+) -> Vec<StyledWords> {
     let plain = |words: &str| vec![vec![(words.to_owned(), Look::new(Token::Quiet))]];
     let Some(detail) = &board.detail else {
         return match (&board.problem, board.list()) {
@@ -96,7 +97,12 @@ pub(crate) fn screen(board: &Board, (width, height): (usize, usize), now: Durati
 }
 
 /// The end of an output, with so many of its rows below the window.
-fn output(name: &str, output: &Output, at: Option<usize>, height: usize) -> Vec<Words> {
+fn output(
+    name: &str,
+    output: &RunningOutput,
+    at: Option<usize>,
+    height: usize,
+) -> Vec<StyledWords> {
     let mut rows = vec![vec![(
         format!("output of {}", one_line(name)),
         Look::new(Token::ToolName),

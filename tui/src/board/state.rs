@@ -8,11 +8,11 @@ use harness_protocol::WorkflowSnapshot;
 use super::detail::Detail;
 use super::link::{BoardNews, WorkflowOrder};
 use super::words;
-use crate::conversation::Output;
+use crate::conversation::RunningOutput;
 
 /// The board's question before it does something.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Asks {
+pub(crate) enum BoardQuestion {
     /// Nothing.
     Nothing,
     /// The confirmation of a cancel, which ends the workflow for good.
@@ -35,7 +35,7 @@ pub(crate) enum Shows {
         /// The SHA-256 of its output.
         sha256: String,
         /// The end of it.
-        output: Output,
+        output: RunningOutput,
     },
 }
 
@@ -62,7 +62,7 @@ pub(crate) struct Board {
     /// The id of the chosen one.
     chosen: Option<String>,
     pub(crate) detail: Option<Detail>,
-    pub(crate) asks: Asks,
+    pub(crate) asks: BoardQuestion,
     pub(crate) shows: Shows,
     /// Number of features above their window, or of rows of an output below its window. `None` where the window moves
     /// by itself.
@@ -85,7 +85,7 @@ impl Board {
             problem: None,
             chosen,
             detail: None,
-            asks: Asks::Nothing,
+            asks: BoardQuestion::Nothing,
             shows: Shows::Workflow,
             scrolled: None,
             sent: Vec::new(),
@@ -165,8 +165,9 @@ impl Board {
 
     /// Returns to the progress of the workflow, and asks nothing. True if something else was shown or asked.
     pub(crate) fn back(&mut self) -> bool {
-        let was_elsewhere = self.asks != Asks::Nothing || !matches!(self.shows, Shows::Workflow);
-        self.asks = Asks::Nothing;
+        let was_elsewhere =
+            self.asks != BoardQuestion::Nothing || !matches!(self.shows, Shows::Workflow);
+        self.asks = BoardQuestion::Nothing;
         self.shows = Shows::Workflow;
         self.scrolled = None;
         was_elsewhere
@@ -222,7 +223,7 @@ impl Board {
                 if let Shows::Ended { sha256, output, .. } = &mut self.shows
                     && *sha256 == told
                 {
-                    *output = Output::default();
+                    *output = RunningOutput::default();
                     output.grow(offset, &text);
                 }
             }
@@ -250,12 +251,12 @@ impl Board {
         }
         let gate = self.workflow().and_then(|it| it.gate.as_ref());
         let is_gone = match &self.asks {
-            Asks::Nothing => false,
-            Asks::Cancel => self.workflow().is_none_or(words::is_over),
-            Asks::Gate(asked) => gate.is_none_or(|gate| gate.gate != *asked),
+            BoardQuestion::Nothing => false,
+            BoardQuestion::Cancel => self.workflow().is_none_or(words::is_over),
+            BoardQuestion::Gate(asked) => gate.is_none_or(|gate| gate.gate != *asked),
         };
         if is_gone {
-            self.asks = Asks::Nothing;
+            self.asks = BoardQuestion::Nothing;
         }
     }
 
@@ -282,7 +283,7 @@ impl Board {
         let check = self.detail.as_ref()?.checks.back()?;
         let sha256 = check.output.clone();
         // The end of it is known already.
-        let mut output = Output::default();
+        let mut output = RunningOutput::default();
         output.grow(0, &check.tail);
         self.shows = Shows::Ended {
             name: format!("{} {}", check.place, check.check),

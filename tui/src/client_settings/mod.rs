@@ -4,7 +4,7 @@ mod file;
 
 use toml::{Table, Value};
 
-use crate::part_view::{Fold, MAX_TAIL};
+use crate::part_view::{FoldAmount, MAX_TAIL};
 use crate::theme::Scheme;
 
 pub(crate) use file::SettingsFile;
@@ -15,7 +15,7 @@ pub(crate) struct ClientSettings {
     /// The colours, if they do not follow the terminal's background.
     pub(crate) theme: Option<Scheme>,
     /// The part of tool results that is shown.
-    pub(crate) tool_results: Fold,
+    pub(crate) tool_results: FoldAmount,
     /// Number of lines that are shown where only the head is.
     pub(crate) head_lines: u16,
     /// True if the client rings for an operator who looks elsewhere.
@@ -45,7 +45,7 @@ pub(crate) enum Notify {
 }
 
 /// A setting: its name, the values that it takes, its default, and its meaning.
-pub(crate) struct Row {
+pub(crate) struct ClientSetting {
     /// The name.
     pub(crate) name: &'static str,
     /// The values.
@@ -61,48 +61,48 @@ const HEAD_LINES: &[&str] = &["2", "4", "8", "16", "32", "64"];
 pub(crate) const AUTO: &str = "auto";
 
 /// All settings.
-pub(crate) const ROWS: &[Row] = &[
-    Row {
+pub(crate) const ROWS: &[ClientSetting] = &[
+    ClientSetting {
         name: "theme",
         values: &[AUTO, "dark", "light", "terminal"],
         help: "the colours",
     },
-    Row {
+    ClientSetting {
         name: "tool_results",
         values: &["folded", "head", "open"],
         help: "how much of results and of thinking is shown",
     },
-    Row {
+    ClientSetting {
         name: "head_lines",
         values: HEAD_LINES,
         help: "how many lines of a result are its head",
     },
-    Row {
+    ClientSetting {
         name: "bell",
         values: &["true", "false"],
         help: "ring when a run ends or a question waits and the terminal is in the background",
     },
-    Row {
+    ClientSetting {
         name: "mouse",
         values: &["true", "false"],
         help: "scroll and select with the mouse",
     },
-    Row {
+    ClientSetting {
         name: "highlight",
         values: &["true", "false"],
         help: "colour code by its language",
     },
-    Row {
+    ClientSetting {
         name: "links",
         values: &["true", "false"],
         help: "addresses are links of the terminal, opened by a click with Ctrl or Shift",
     },
-    Row {
+    ClientSetting {
         name: "terminal_title",
         values: &["true", "false"],
         help: "the title of the terminal says how the conversation is",
     },
-    Row {
+    ClientSetting {
         name: "notify",
         values: &["unfocused", "always", "off"],
         help: "the terminal notifies when a long run ends or a question waits",
@@ -113,7 +113,7 @@ impl Default for ClientSettings {
     fn default() -> Self {
         Self {
             theme: None,
-            tool_results: Fold::Folded,
+            tool_results: FoldAmount::Folded,
             head_lines: MAX_TAIL,
             bell: true,
             mouse: true,
@@ -167,7 +167,7 @@ impl ClientSettings {
             "tool_results" => self.tool_results = fold(value, self.head_lines),
             "head_lines" => {
                 self.head_lines = value.parse().unwrap_or(MAX_TAIL);
-                if let Fold::Head(lines) = &mut self.tool_results {
+                if let FoldAmount::Head(lines) = &mut self.tool_results {
                     *lines = self.head_lines;
                 }
             }
@@ -220,20 +220,20 @@ impl Notify {
     }
 }
 
-fn fold(name: &str, head_lines: u16) -> Fold {
+fn fold(name: &str, head_lines: u16) -> FoldAmount {
     match name {
-        "head" => Fold::Head(head_lines),
-        "open" => Fold::Cut,
-        _ => Fold::Folded,
+        "head" => FoldAmount::Head(head_lines),
+        "open" => FoldAmount::Cut,
+        _ => FoldAmount::Folded,
     }
 }
 
 /// The name of a way to show results.
-pub(crate) fn fold_name(fold: Fold) -> &'static str {
+pub(crate) fn fold_name(fold: FoldAmount) -> &'static str {
     match fold {
-        Fold::Folded => "folded",
-        Fold::Head(_) => "head",
-        Fold::Cut | Fold::Open => "open",
+        FoldAmount::Folded => "folded",
+        FoldAmount::Head(_) => "head",
+        FoldAmount::Cut | FoldAmount::Open => "open",
     }
 }
 

@@ -9,7 +9,7 @@ fn a_wrong_line_is_named_and_the_rest_holds() {
     let (settings, problems) = ClientSettings::parse(text);
     let expected = ClientSettings {
         theme: Some(Scheme::Light),
-        tool_results: Fold::Head(16),
+        tool_results: FoldAmount::Head(16),
         head_lines: 16,
         bell: false,
         ..ClientSettings::default()

@@ -1,12 +1,12 @@
 //! The edits that a key can make to a text.
 
 use super::place;
-use super::rows::Rows;
+use super::rows::WrappedText;
 use super::state::Composer;
 
 /// One edit. The key for it is not known here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Edit {
+pub(crate) enum ComposerEdit {
     /// One grapheme to the left.
     Left,
     /// One grapheme to the right.
@@ -45,7 +45,7 @@ pub(crate) enum Edit {
 
 /// The outcome of an edit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Edited {
+pub(crate) enum ComposerOutcome {
     /// There was nothing to do.
     Nothing,
     /// The caret moved.
@@ -60,58 +60,58 @@ pub(crate) enum Edited {
 
 impl Composer {
     /// Does it. Only Up and Down need the width of the input.
-    pub(crate) fn edit(&mut self, edit: Edit, width: u16) -> Edited {
-        if edit != Edit::Newline {
+    pub(crate) fn edit(&mut self, edit: ComposerEdit, width: u16) -> ComposerOutcome {
+        if edit != ComposerEdit::Newline {
             self.typed_to = None;
         }
-        if edit != Edit::Newline {
+        if edit != ComposerEdit::Newline {
             // After any other edit, the next typed text begins a new grapheme.
             self.typed_to = None;
         }
         let text = &self.draft.text;
         let caret = self.draft.caret;
         match edit {
-            Edit::Left => self.move_to(place::before(text, caret).unwrap_or(caret)),
-            Edit::Right => self.move_to(place::after(text, caret).unwrap_or(caret)),
-            Edit::WordLeft => self.move_to(place::word_before(text, caret)),
-            Edit::WordRight => self.move_to(place::word_after(text, caret)),
-            Edit::LineStart => self.move_to(place::line_start(text, caret)),
-            Edit::LineEnd => self.move_to(place::line_end(text, caret)),
-            Edit::Up => self.up(width),
-            Edit::Down => self.down(width),
-            Edit::Backspace => self.erase(place::before(text, caret).unwrap_or(caret)),
-            Edit::Delete => self.erase(place::after(text, caret).unwrap_or(caret)),
-            Edit::DeleteWordLeft => self.kill(place::word_before(text, caret)),
-            Edit::DeleteWordRight => self.kill(place::word_after(text, caret)),
-            Edit::KillToEnd => self.kill_to_end(),
-            Edit::Yank => self.yank(),
-            Edit::Undo => self.take_back(),
-            Edit::Newline => {
+            ComposerEdit::Left => self.move_to(place::before(text, caret).unwrap_or(caret)),
+            ComposerEdit::Right => self.move_to(place::after(text, caret).unwrap_or(caret)),
+            ComposerEdit::WordLeft => self.move_to(place::word_before(text, caret)),
+            ComposerEdit::WordRight => self.move_to(place::word_after(text, caret)),
+            ComposerEdit::LineStart => self.move_to(place::line_start(text, caret)),
+            ComposerEdit::LineEnd => self.move_to(place::line_end(text, caret)),
+            ComposerEdit::Up => self.up(width),
+            ComposerEdit::Down => self.down(width),
+            ComposerEdit::Backspace => self.erase(place::before(text, caret).unwrap_or(caret)),
+            ComposerEdit::Delete => self.erase(place::after(text, caret).unwrap_or(caret)),
+            ComposerEdit::DeleteWordLeft => self.kill(place::word_before(text, caret)),
+            ComposerEdit::DeleteWordRight => self.kill(place::word_after(text, caret)),
+            ComposerEdit::KillToEnd => self.kill_to_end(),
+            ComposerEdit::Yank => self.yank(),
+            ComposerEdit::Undo => self.take_back(),
+            ComposerEdit::Newline => {
                 self.insert("\n");
-                Edited::Changed
+                ComposerOutcome::Changed
             }
-            Edit::Clear => self.clear(),
+            ComposerEdit::Clear => self.clear(),
         }
     }
 
-    fn move_to(&mut self, place: usize) -> Edited {
+    fn move_to(&mut self, place: usize) -> ComposerOutcome {
         self.undo.close();
         self.goal = None;
         if place == self.draft.caret {
-            return Edited::Nothing;
+            return ComposerOutcome::Nothing;
         }
         self.draft.caret = place;
         self.touched();
-        Edited::Moved
+        ComposerOutcome::Moved
     }
 
     /// From the first row first to the beginning, so that a key too many does not exchange the text for another. A
     /// recalled and unchanged prompt can be replaced without loss.
-    fn up(&mut self, width: u16) -> Edited {
+    fn up(&mut self, width: u16) -> ComposerOutcome {
         if self.is_pristine() || self.draft.caret == 0 {
-            return Edited::AtTop;
+            return ComposerOutcome::AtTop;
         }
-        let rows = Rows::wrap(&self.draft.text, width);
+        let rows = WrappedText::wrap(&self.draft.text, width);
         let place = rows.place(self.draft.caret);
         let goal = self.goal.unwrap_or(place.column);
         let above = place.row.checked_sub(1);
@@ -124,12 +124,12 @@ impl Composer {
     }
 
     /// As [`Self::up`], with the last row and the end.
-    fn down(&mut self, width: u16) -> Edited {
+    fn down(&mut self, width: u16) -> ComposerOutcome {
         let end = self.draft.text.len();
         if self.is_pristine() || self.draft.caret == end {
-            return Edited::AtBottom;
+            return ComposerOutcome::AtBottom;
         }
-        let rows = Rows::wrap(&self.draft.text, width);
+        let rows = WrappedText::wrap(&self.draft.text, width);
         let place = rows.place(self.draft.caret);
         let goal = self.goal.unwrap_or(place.column);
         let Some(offset) = rows.offset(place.row + 1, goal) else {
@@ -141,28 +141,28 @@ impl Composer {
     }
 
     /// Deletes between the caret and another place.
-    fn erase(&mut self, place: usize) -> Edited {
+    fn erase(&mut self, place: usize) -> ComposerOutcome {
         let caret = self.draft.caret;
         if place == caret {
-            return Edited::Nothing;
+            return ComposerOutcome::Nothing;
         }
         self.replace(place.min(caret)..place.max(caret), "", true);
-        Edited::Changed
+        ComposerOutcome::Changed
     }
 
     /// As [`Self::erase`], and keeps what is deleted.
-    fn kill(&mut self, place: usize) -> Edited {
+    fn kill(&mut self, place: usize) -> ComposerOutcome {
         let caret = self.draft.caret;
         if place == caret {
-            return Edited::Nothing;
+            return ComposerOutcome::Nothing;
         }
         let range = place.min(caret)..place.max(caret);
         self.draft.text[range.clone()].clone_into(&mut self.killed);
         self.replace(range, "", false);
-        Edited::Changed
+        ComposerOutcome::Changed
     }
 
-    fn kill_to_end(&mut self) -> Edited {
+    fn kill_to_end(&mut self) -> ComposerOutcome {
         let text = &self.draft.text;
         let caret = self.draft.caret;
         let end = place::line_end(text, caret);
@@ -173,27 +173,27 @@ impl Composer {
         })
     }
 
-    fn yank(&mut self) -> Edited {
+    fn yank(&mut self) -> ComposerOutcome {
         if self.killed.is_empty() {
-            return Edited::Nothing;
+            return ComposerOutcome::Nothing;
         }
         let killed = self.killed.clone();
         let caret = self.draft.caret;
         self.replace(caret..caret, &killed, false);
-        Edited::Changed
+        ComposerOutcome::Changed
     }
 
-    fn take_back(&mut self) -> Edited {
+    fn take_back(&mut self) -> ComposerOutcome {
         if !self.undo.undo(&mut self.draft) {
-            return Edited::Nothing;
+            return ComposerOutcome::Nothing;
         }
         self.touched();
-        Edited::Changed
+        ComposerOutcome::Changed
     }
 
-    fn clear(&mut self) -> Edited {
+    fn clear(&mut self) -> ComposerOutcome {
         if self.is_empty() {
-            return Edited::Nothing;
+            return ComposerOutcome::Nothing;
         }
         if !self.draft.text.is_empty() {
             self.killed.clone_from(&self.draft.text);
@@ -201,7 +201,7 @@ impl Composer {
         let had_chips = !self.draft.chips.is_empty();
         let end = self.draft.text.len();
         self.apply(0..end, "", had_chips.then(Vec::new), false);
-        Edited::Changed
+        ComposerOutcome::Changed
     }
 }
 

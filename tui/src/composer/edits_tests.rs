@@ -1,14 +1,14 @@
 //! The edits, as tables.
 
 use super::super::testing::{WIDTH, after, composer, shown};
-use super::Edit::*;
-use super::Edited::{AtBottom, AtTop, Changed, Moved, Nothing};
+use super::ComposerEdit::*;
+use super::ComposerOutcome::{AtBottom, AtTop, Changed, Moved, Nothing};
 use super::*;
 
 /// A woman, a man and a girl: one grapheme of five characters.
 const FAMILY: &str = "👩\u{200d}👨\u{200d}👧";
 
-fn check(table: &[(&str, &[Edit], &str)]) {
+fn check(table: &[(&str, &[ComposerEdit], &str)]) {
     for (before, edits, expected) in table {
         let expected = (*expected).to_owned();
         let (found, _) = after(before, edits, WIDTH);
@@ -211,7 +211,7 @@ fn erasing_is_undone_at_once_and_a_move_ends_a_run() {
 #[test]
 fn up_and_down_go_by_row_and_keep_the_column() {
     // At a width of 9 the words have 8 columns: "one two", "three", "four", "" and "five six".
-    let table: &[(&str, &[Edit], &str)] = &[
+    let table: &[(&str, &[ComposerEdit], &str)] = &[
         (
             "one two three\nfour\n\nfive si|x",
             &[Up],
@@ -259,7 +259,7 @@ fn up_and_down_go_by_row_and_keep_the_column() {
 /// Spec: [EDIT-08]
 #[test]
 fn the_history_begins_at_the_first_and_the_last_row() {
-    let table: &[(&str, &[Edit], &str, &[Edited])] = &[
+    let table: &[(&str, &[ComposerEdit], &str, &[ComposerOutcome])] = &[
         ("|", &[Up], "|", &[AtTop]),
         ("|", &[Down], "|", &[AtBottom]),
         ("a|b", &[Up, Up], "|ab", &[Moved, AtTop]),

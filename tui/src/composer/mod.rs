@@ -16,5 +16,5 @@ mod random_tests;
 mod testing;
 
 pub(crate) use draft::Draft;
-pub(crate) use edits::{Edit, Edited};
+pub(crate) use edits::{ComposerEdit, ComposerOutcome};
 pub(crate) use state::{Composer, MAX_ROWS};

@@ -6,8 +6,8 @@ use proptest::sample::select;
 use unicode_segmentation::UnicodeSegmentation as _;
 use unicode_width::UnicodeWidthStr as _;
 
-use super::edits::{Edit, Edited};
-use super::rows::Rows;
+use super::edits::{ComposerEdit, ComposerOutcome};
+use super::rows::WrappedText;
 use super::state::{Composer, MAX_ROWS};
 use super::testing::{WIDTH, shown};
 
@@ -22,7 +22,7 @@ const CHARACTERS: &[&str] = &[
 enum Action {
     Type(&'static str),
     Paste(String),
-    Edit(Edit),
+    Edit(ComposerEdit),
 }
 
 fn text() -> impl Strategy<Value = String> {
@@ -31,20 +31,20 @@ fn text() -> impl Strategy<Value = String> {
 
 fn action() -> impl Strategy<Value = Action> {
     let edits = [
-        Edit::Left,
-        Edit::Right,
-        Edit::WordLeft,
-        Edit::WordRight,
-        Edit::LineStart,
-        Edit::LineEnd,
-        Edit::Backspace,
-        Edit::Delete,
-        Edit::DeleteWordLeft,
-        Edit::DeleteWordRight,
-        Edit::KillToEnd,
-        Edit::Yank,
-        Edit::Newline,
-        Edit::Clear,
+        ComposerEdit::Left,
+        ComposerEdit::Right,
+        ComposerEdit::WordLeft,
+        ComposerEdit::WordRight,
+        ComposerEdit::LineStart,
+        ComposerEdit::LineEnd,
+        ComposerEdit::Backspace,
+        ComposerEdit::Delete,
+        ComposerEdit::DeleteWordLeft,
+        ComposerEdit::DeleteWordRight,
+        ComposerEdit::KillToEnd,
+        ComposerEdit::Yank,
+        ComposerEdit::Newline,
+        ComposerEdit::Clear,
     ];
     prop_oneof![
         8 => select(CHARACTERS).prop_map(Action::Type),
@@ -183,7 +183,7 @@ impl Model {
         }
         let (caret, end) = (self.caret, self.graphemes.len());
         match action {
-            Action::Edit(Edit::Newline) => {
+            Action::Edit(ComposerEdit::Newline) => {
                 self.typed("\n");
                 return;
             }
@@ -198,17 +198,19 @@ impl Model {
                     }
                 }
             }
-            Action::Edit(Edit::Left) => self.caret = caret.saturating_sub(1),
-            Action::Edit(Edit::Right) => self.caret = (caret + 1).min(end),
-            Action::Edit(Edit::WordLeft) => self.caret = self.word_left(),
-            Action::Edit(Edit::WordRight) => self.caret = self.word_right(),
-            Action::Edit(Edit::LineStart) => self.caret = self.line_start(),
-            Action::Edit(Edit::LineEnd) => self.caret = self.line_end(),
-            Action::Edit(Edit::Backspace) => drop(self.delete(caret.saturating_sub(1), caret)),
-            Action::Edit(Edit::Delete) => drop(self.delete(caret, (caret + 1).min(end))),
-            Action::Edit(Edit::DeleteWordLeft) => self.kill(self.word_left(), caret),
-            Action::Edit(Edit::DeleteWordRight) => self.kill(caret, self.word_right()),
-            Action::Edit(Edit::KillToEnd) => {
+            Action::Edit(ComposerEdit::Left) => self.caret = caret.saturating_sub(1),
+            Action::Edit(ComposerEdit::Right) => self.caret = (caret + 1).min(end),
+            Action::Edit(ComposerEdit::WordLeft) => self.caret = self.word_left(),
+            Action::Edit(ComposerEdit::WordRight) => self.caret = self.word_right(),
+            Action::Edit(ComposerEdit::LineStart) => self.caret = self.line_start(),
+            Action::Edit(ComposerEdit::LineEnd) => self.caret = self.line_end(),
+            Action::Edit(ComposerEdit::Backspace) => {
+                drop(self.delete(caret.saturating_sub(1), caret));
+            }
+            Action::Edit(ComposerEdit::Delete) => drop(self.delete(caret, (caret + 1).min(end))),
+            Action::Edit(ComposerEdit::DeleteWordLeft) => self.kill(self.word_left(), caret),
+            Action::Edit(ComposerEdit::DeleteWordRight) => self.kill(caret, self.word_right()),
+            Action::Edit(ComposerEdit::KillToEnd) => {
                 let to = self.line_end();
                 self.kill(
                     caret,
@@ -219,9 +221,11 @@ impl Model {
                     },
                 );
             }
-            Action::Edit(Edit::Yank) => self.insert(&self.killed.clone()),
-            Action::Edit(Edit::Clear) => self.kill(0, end),
-            Action::Edit(Edit::Up | Edit::Down | Edit::Undo) => unreachable!(),
+            Action::Edit(ComposerEdit::Yank) => self.insert(&self.killed.clone()),
+            Action::Edit(ComposerEdit::Clear) => self.kill(0, end),
+            Action::Edit(ComposerEdit::Up | ComposerEdit::Down | ComposerEdit::Undo) => {
+                unreachable!()
+            }
         }
         self.typing = None;
     }
@@ -250,7 +254,7 @@ proptest! {
             carry_out(&mut composer, action, WIDTH);
             seen.push(composer.text().to_owned());
         }
-        while composer.edit(Edit::Undo, WIDTH) == Edited::Changed {
+        while composer.edit(ComposerEdit::Undo, WIDTH) == ComposerOutcome::Changed {
             let found = seen.iter().rposition(|text| text == composer.text());
             prop_assert!(found.is_some(), "{:?} was never there", composer.text());
             seen.truncate(found.unwrap_or_default() + 1);
@@ -264,7 +268,7 @@ proptest! {
         text in text(),
         width in 1..30_u16,
     ) {
-        let rows = Rows::wrap(&text, width).ranges;
+        let rows = WrappedText::wrap(&text, width).ranges;
         let mut end = 0;
         for (number, row) in rows.iter().enumerate() {
             // Between two rows there is nothing, or a line break.
@@ -283,7 +287,7 @@ proptest! {
     #[test]
     fn no_grapheme_is_in_two_rows(text in text(), width in 1..30_u16) {
         let whole: Vec<usize> = text.grapheme_indices(true).map(|(place, _)| place).collect();
-        for row in Rows::wrap(&text, width).ranges {
+        for row in WrappedText::wrap(&text, width).ranges {
             prop_assert!(row.start == text.len() || whole.contains(&row.start));
         }
     }
@@ -326,21 +330,21 @@ proptest! {
         let last = composer.rows(width).len() - 1;
         let mut row = composer.caret(width).row;
         loop {
-            let edited = composer.edit(if goes_up { Edit::Up } else { Edit::Down }, width);
+            let edited = composer.edit(if goes_up { ComposerEdit::Up } else { ComposerEdit::Down }, width);
             let now = composer.caret(width).row;
             match edited {
-                Edited::Moved if goes_up && row > 0 => prop_assert_eq!(now, row - 1),
-                Edited::Moved if !goes_up && row < last => prop_assert_eq!(now, row + 1),
-                Edited::Moved => prop_assert_eq!(now, row),
-                Edited::AtTop => {
+                ComposerOutcome::Moved if goes_up && row > 0 => prop_assert_eq!(now, row - 1),
+                ComposerOutcome::Moved if !goes_up && row < last => prop_assert_eq!(now, row + 1),
+                ComposerOutcome::Moved => prop_assert_eq!(now, row),
+                ComposerOutcome::AtTop => {
                     prop_assert_eq!((composer.draft.caret, goes_up), (0, true));
                     break;
                 }
-                Edited::AtBottom => {
+                ComposerOutcome::AtBottom => {
                     prop_assert_eq!((composer.draft.caret, goes_up), (composer.text().len(), false));
                     break;
                 }
-                Edited::Nothing | Edited::Changed => prop_assert!(false, "{:?}", edited),
+                ComposerOutcome::Nothing | ComposerOutcome::Changed => prop_assert!(false, "{:?}", edited),
             }
             row = now;
         }

@@ -9,7 +9,7 @@ use super::place;
 
 /// A place on the screen, counted from the upper left corner of the input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct Place {
+pub(crate) struct CaretPlace {
     /// The row, counted from 0.
     pub(crate) row: usize,
     /// The column, counted from 0.
@@ -18,11 +18,11 @@ pub(crate) struct Place {
 
 /// The rows that an input of limited height shows.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Window {
+pub(crate) struct InputWindow {
     /// The text of each row, as a range of bytes; never empty.
     pub(crate) rows: Vec<Range<usize>>,
     /// The caret, counted from the first row that is shown.
-    pub(crate) caret: Place,
+    pub(crate) caret: CaretPlace,
     /// Number of rows above the window.
     pub(crate) above: usize,
     /// Number of rows below the window.
@@ -31,14 +31,14 @@ pub(crate) struct Window {
 
 /// A text, wrapped.
 #[derive(Debug)]
-pub(super) struct Rows<'text> {
+pub(super) struct WrappedText<'text> {
     text: &'text str,
     width: usize,
     /// At least one. Line feeds are in none.
     pub(super) ranges: Vec<Range<usize>>,
 }
 
-impl<'text> Rows<'text> {
+impl<'text> WrappedText<'text> {
     /// Wraps a text.
     pub(super) fn wrap(text: &'text str, width: u16) -> Self {
         let mut rows = Self {
@@ -61,11 +61,11 @@ impl<'text> Rows<'text> {
         let mut column = 0;
         // The last place where the row may end, and its column.
         let mut opening: Option<(usize, usize)> = None;
-        let mut last = Kind::Letter;
+        let mut last = GraphemeKind::Letter;
         for (place, grapheme, width) in place::graphemes(line) {
-            let kind = Kind::from_grapheme(grapheme, width);
-            let is_space = kind == Kind::Space;
-            if place > row_start && Kind::may_break(last, kind) {
+            let kind = GraphemeKind::from_grapheme(grapheme, width);
+            let is_space = kind == GraphemeKind::Space;
+            if place > row_start && GraphemeKind::may_break(last, kind) {
                 opening = Some((place, column));
             }
             let limit = if is_space { self.width } else { room };
@@ -84,7 +84,7 @@ impl<'text> Rows<'text> {
 
     /// The place on the screen of an offset in the text. Where a row ends because the text continues below, that is the
     /// beginning of the next row.
-    pub(super) fn place(&self, offset: usize) -> Place {
+    pub(super) fn place(&self, offset: usize) -> CaretPlace {
         let row = self
             .ranges
             .partition_point(|range| range.start <= offset)
@@ -93,7 +93,7 @@ impl<'text> Rows<'text> {
         let column: usize = place::graphemes(&self.text[start..offset.max(start)])
             .map(|(_, _, width)| width)
             .sum();
-        Place {
+        CaretPlace {
             row,
             column: u16::try_from(column.min(self.width - 1)).unwrap_or(u16::MAX),
         }
@@ -121,7 +121,7 @@ impl<'text> Rows<'text> {
     }
 
     /// At most so many rows, with the caret among them, in the middle where there is a choice.
-    pub(super) fn window(mut self, caret: usize, max_rows: u16) -> Window {
+    pub(super) fn window(mut self, caret: usize, max_rows: u16) -> InputWindow {
         let mut caret = self.place(caret);
         let count = self.ranges.len();
         let height = count.min(usize::from(max_rows.max(1)));
@@ -129,7 +129,7 @@ impl<'text> Rows<'text> {
         caret.row -= above;
         self.ranges.truncate(above + height);
         self.ranges.drain(..above);
-        Window {
+        InputWindow {
             rows: self.ranges,
             caret,
             above,
@@ -140,7 +140,7 @@ impl<'text> Rows<'text> {
 
 /// The role of a grapheme where rows are broken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum GraphemeKind {
     /// A row may end after it.
     Space,
     /// A separate word, as in the scripts that have no spaces.
@@ -151,7 +151,7 @@ enum Kind {
     Closing,
 }
 
-impl Kind {
+impl GraphemeKind {
     fn from_grapheme(grapheme: &str, width: usize) -> Self {
         match grapheme.chars().next() {
             Some('\u{a0}' | '\u{2007}' | '\u{202f}') => Self::Letter,

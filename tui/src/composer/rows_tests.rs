@@ -5,7 +5,7 @@ use super::super::testing::composer;
 use super::*;
 
 fn rows(text: &str, width: u16) -> Vec<&str> {
-    let ranges = Rows::wrap(text, width).ranges;
+    let ranges = WrappedText::wrap(text, width).ranges;
     ranges.into_iter().map(|range| &text[range]).collect()
 }
 
@@ -66,7 +66,7 @@ fn the_caret_stands_where_the_next_letter_will() {
     ];
     for (text, width, (row, column)) in table {
         let found = composer(text).caret(width);
-        assert_eq!(found, Place { row, column }, "{text:?} at {width}");
+        assert_eq!(found, CaretPlace { row, column }, "{text:?} at {width}");
     }
 }
 

@@ -7,9 +7,9 @@ use super::draft::{Chip, ChipFile, Draft};
 use super::mention::{self, Mention};
 use super::place;
 #[cfg(test)]
-use super::rows::Place;
-use super::rows::{Rows, Window};
-use super::undo::{Step, Undo};
+use super::rows::CaretPlace;
+use super::rows::{InputWindow, WrappedText};
+use super::undo::{UndoHistory, UndoStep};
 use super::walk::Walk;
 use crate::link::PromptFile;
 
@@ -20,8 +20,8 @@ pub(crate) const MAX_ROWS: u16 = 10;
 #[derive(Debug, Default)]
 pub(crate) struct Composer {
     pub(super) draft: Draft,
-    pub(super) undo: Undo,
-    /// The piece that was deleted last, for [`super::Edit::Yank`].
+    pub(super) undo: UndoHistory,
+    /// The piece that was deleted last, for [`super::ComposerEdit::Yank`].
     pub(super) killed: String,
     /// The column that Up and Down try to keep.
     pub(super) goal: Option<u16>,
@@ -210,18 +210,18 @@ impl Composer {
     /// The rows of the text in an input of this width, as ranges of bytes; at least one.
     #[cfg(test)]
     pub(crate) fn rows(&self, width: u16) -> Vec<Range<usize>> {
-        Rows::wrap(&self.draft.text, width).ranges
+        WrappedText::wrap(&self.draft.text, width).ranges
     }
 
     /// The place of the caret in [`Self::rows`].
     #[cfg(test)]
-    pub(crate) fn caret(&self, width: u16) -> Place {
-        Rows::wrap(&self.draft.text, width).place(self.draft.caret)
+    pub(crate) fn caret(&self, width: u16) -> CaretPlace {
+        WrappedText::wrap(&self.draft.text, width).place(self.draft.caret)
     }
 
     /// The rows that are shown where there is room for so many; at least one.
-    pub(crate) fn window(&self, width: u16, max_rows: u16) -> Window {
-        Rows::wrap(&self.draft.text, width).window(self.draft.caret, max_rows)
+    pub(crate) fn window(&self, width: u16, max_rows: u16) -> InputWindow {
+        WrappedText::wrap(&self.draft.text, width).window(self.draft.caret, max_rows)
     }
 
     /// Replaces a piece of the text and puts the caret after it.
@@ -244,7 +244,7 @@ impl Composer {
         is_stroke: bool,
     ) {
         let draft = &mut self.draft;
-        let step = Step {
+        let step = UndoStep {
             at: range.start,
             removed: draft.text[range.clone()].to_owned(),
             inserted: by.to_owned(),
@@ -261,7 +261,7 @@ impl Composer {
 
     /// Shows another draft as if it had just been begun.
     pub(super) fn set(&mut self, draft: Draft) -> Draft {
-        self.undo = Undo::default();
+        self.undo = UndoHistory::default();
         self.is_begun_by_paste = false;
         self.goal = None;
         self.typed_to = None;

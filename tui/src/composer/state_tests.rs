@@ -1,6 +1,6 @@
 //! Pastes, sending, and what comes back when sending failed.
 
-use super::super::edits::{Edit, Edited};
+use super::super::edits::{ComposerEdit, ComposerOutcome};
 use super::super::testing::{WIDTH, composer, shown};
 use super::*;
 
@@ -62,7 +62,7 @@ fn two_pastes_of_one_size_stay_two() {
     assert!(composer.remove_chip(0));
     assert_eq!(composer.order(), second);
     assert!(!composer.remove_chip(1));
-    composer.edit(Edit::Undo, WIDTH);
+    composer.edit(ComposerEdit::Undo, WIDTH);
     assert_eq!(composer.order(), format!("{first}\n\n{second}"));
 }
 
@@ -76,7 +76,7 @@ fn a_paste_can_be_opened_into_the_text() {
     assert_eq!(shown(&composer), format!("a{large}|b"));
     assert_eq!(composer.chips(), []);
     assert!(!composer.open_chip(0));
-    composer.edit(Edit::Undo, WIDTH);
+    composer.edit(ComposerEdit::Undo, WIDTH);
     assert_eq!(
         (shown(&composer).as_str(), composer.chips().len()),
         ("a|b", 1)
@@ -147,7 +147,10 @@ fn what_was_not_sent_comes_back_as_it_was() {
         (shown(&composer).as_str(), composer.chips()),
         ("|", &[][..])
     );
-    assert_eq!(composer.edit(Edit::Undo, WIDTH), Edited::Nothing);
+    assert_eq!(
+        composer.edit(ComposerEdit::Undo, WIDTH),
+        ComposerOutcome::Nothing
+    );
     composer.restore(draft);
     assert_eq!(
         (shown(&composer).as_str(), composer.chips()),

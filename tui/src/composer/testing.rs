@@ -1,7 +1,7 @@
 //! Composers as the tests write them: a text with `|` where the caret is.
 
 use super::draft::Draft;
-use super::edits::{Edit, Edited};
+use super::edits::{ComposerEdit, ComposerOutcome};
 use super::state::Composer;
 
 /// The width at which tests wrap that are not about wrapping.
@@ -26,7 +26,11 @@ pub(super) fn shown(composer: &Composer) -> String {
 }
 
 /// The text that these edits make.
-pub(super) fn after(text: &str, edits: &[Edit], width: u16) -> (String, Vec<Edited>) {
+pub(super) fn after(
+    text: &str,
+    edits: &[ComposerEdit],
+    width: u16,
+) -> (String, Vec<ComposerOutcome>) {
     let mut composer = composer(text);
     let edited = edits
         .iter()

@@ -11,7 +11,7 @@ const MAX_BYTES: usize = 4 * 1024 * 1024;
 
 /// A piece of the text replaced by another.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Step {
+pub(super) struct UndoStep {
     /// The offset of the piece.
     pub(super) at: usize,
     /// The former content.
@@ -24,7 +24,7 @@ pub(super) struct Step {
     pub(super) chips: Option<Vec<Chip>>,
 }
 
-impl Step {
+impl UndoStep {
     fn bytes(&self) -> usize {
         self.removed.len() + self.inserted.len()
     }
@@ -60,15 +60,15 @@ impl Step {
 
 /// The steps that can be undone.
 #[derive(Debug, Default)]
-pub(super) struct Undo {
-    steps: VecDeque<Step>,
+pub(super) struct UndoHistory {
+    steps: VecDeque<UndoStep>,
     bytes: usize,
     is_open: bool,
 }
 
-impl Undo {
+impl UndoHistory {
     /// Notes a step. If `may_join`, it becomes one with the last where nothing came in between.
-    pub(super) fn note(&mut self, step: Step, may_join: bool) {
+    pub(super) fn note(&mut self, step: UndoStep, may_join: bool) {
         self.bytes += step.bytes();
         let is_joined = may_join
             && self.is_open

@@ -1,6 +1,6 @@
 //! The way through the history and back.
 
-use super::super::edits::{Edit, Edited};
+use super::super::edits::{ComposerEdit, ComposerOutcome};
 use super::super::testing::{WIDTH, composer, shown};
 use super::*;
 
@@ -10,14 +10,14 @@ fn history(prompts: &[&str]) -> PromptHistory {
 
 /// The actions of the keys Up and Down.
 fn up(composer: &mut Composer, history: &PromptHistory) -> String {
-    if composer.edit(Edit::Up, WIDTH) == Edited::AtTop {
+    if composer.edit(ComposerEdit::Up, WIDTH) == ComposerOutcome::AtTop {
         composer.older(history);
     }
     shown(composer)
 }
 
 fn down(composer: &mut Composer) -> String {
-    if composer.edit(Edit::Down, WIDTH) == Edited::AtBottom {
+    if composer.edit(ComposerEdit::Down, WIDTH) == ComposerOutcome::AtBottom {
         composer.newer();
     }
     shown(composer)
@@ -46,7 +46,7 @@ fn an_entry_that_is_worked_on_is_left_at_its_boundaries_only() {
     let history = history(&["one", "two\nlines"]);
     let mut composer = Composer::default();
     up(&mut composer, &history);
-    composer.edit(Edit::Left, WIDTH);
+    composer.edit(ComposerEdit::Left, WIDTH);
     assert_eq!(up(&mut composer, &history), "two|\nlines");
     assert_eq!(up(&mut composer, &history), "|two\nlines");
     assert_eq!(up(&mut composer, &history), "one|");
@@ -76,7 +76,7 @@ fn the_draft_comes_back_behind_an_entry_that_was_cleared() {
     let history = history(&["one", "two"]);
     let mut composer = composer("|draft");
     up(&mut composer, &history);
-    composer.edit(Edit::Clear, WIDTH);
+    composer.edit(ComposerEdit::Clear, WIDTH);
     assert_eq!(down(&mut composer), "|draft");
     assert_eq!(up(&mut composer, &history), "two|");
 }
@@ -88,7 +88,7 @@ fn what_was_changed_in_an_entry_is_there_again() {
     let mut composer = Composer::default();
     up(&mut composer, &history);
     composer.insert("!");
-    composer.edit(Edit::LineStart, WIDTH);
+    composer.edit(ComposerEdit::LineStart, WIDTH);
     assert_eq!(up(&mut composer, &history), "one|");
     for _ in 0..2 {
         assert_eq!(down(&mut composer), "|two!");
@@ -103,7 +103,7 @@ fn an_entry_that_was_cleared_is_there_again_as_it_was() {
     let history = history(&["one", "two"]);
     let mut composer = Composer::default();
     up(&mut composer, &history);
-    composer.edit(Edit::Clear, WIDTH);
+    composer.edit(ComposerEdit::Clear, WIDTH);
     assert_eq!(up(&mut composer, &history), "one|");
     assert_eq!(down(&mut composer), "two|");
 }
@@ -136,7 +136,7 @@ fn what_was_not_sent_comes_back_in_the_place_of_an_untouched_entry() {
     let mut composer = composer("sent|");
     let draft = composer.take();
     composer.insert("next");
-    composer.edit(Edit::LineStart, WIDTH);
+    composer.edit(ComposerEdit::LineStart, WIDTH);
     assert_eq!(up(&mut composer, &history), "one|");
     composer.restore(draft);
     assert_eq!(shown(&composer), "sent\n|next");

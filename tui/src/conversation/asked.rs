@@ -1,19 +1,19 @@
 //! The approvals that wait for an operator's answer.
 
-use harness_protocol::{Approval, Event, Snapshot};
+use harness_protocol::{Approval, ConversationSnapshot, Event};
 
 /// The approval that is open, if one is: a conversation has no more than one.
 #[derive(Debug, Default)]
-pub(super) struct Asked(Option<Box<Approval>>);
+pub(super) struct AskedApproval(Option<Box<Approval>>);
 
-impl Asked {
+impl AskedApproval {
     /// The approval.
     pub(super) fn open(&self) -> Option<&Approval> {
         self.0.as_deref()
     }
 
     /// Begins with what a snapshot says.
-    pub(super) fn restore(&mut self, snapshot: &Snapshot) {
+    pub(super) fn restore(&mut self, snapshot: &ConversationSnapshot) {
         self.0 = snapshot.approvals.first().cloned().map(Box::new);
     }
 

@@ -2,14 +2,14 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use super::entries::{Entries, sum};
-use super::part::{PartId, PartKind, ToolOutcome, ToolResult};
+use super::entries::{PartEntries, sum};
+use super::part::{CallOutcome, PartId, PartKind, ShownResult};
 use super::remarks::NO_RESULT;
 
 /// A result with the sum of what was received.
 #[derive(Debug, Clone)]
-pub(super) struct Told {
-    pub(super) result: ToolResult,
+pub(super) struct ResultSum {
+    pub(super) result: ShownResult,
     pub(super) sum: u64,
 }
 
@@ -27,7 +27,7 @@ pub(super) struct Calls {
 
 #[derive(Debug, Default)]
 struct Earlier {
-    results: HashMap<String, Told>,
+    results: HashMap<String, ResultSum>,
     skipped: Option<(String, u64)>,
     /// True if their turn is over: a call without a result gets none any longer.
     is_over: bool,
@@ -40,7 +40,7 @@ impl Calls {
     }
 
     /// A call was made; what it is doing.
-    pub(super) fn made(&mut self, call_id: String, id: PartId, entries: &mut Entries) {
+    pub(super) fn made(&mut self, call_id: String, id: PartId, entries: &mut PartEntries) {
         self.ids.insert(call_id, id);
         self.open.push_back(id);
         self.is_running = true;
@@ -53,7 +53,7 @@ impl Calls {
         call_id: &str,
         offset: u64,
         text: &str,
-        entries: &mut Entries,
+        entries: &mut PartEntries,
     ) -> bool {
         let Some(id) = self.id(call_id).filter(|id| self.open.contains(id)) else {
             return false; // It is over, or not loaded; its result says all.
@@ -69,7 +69,7 @@ impl Calls {
     }
 
     /// A call returned.
-    pub(super) fn returned(&mut self, call_id: &str, told: Told, entries: &mut Entries) {
+    pub(super) fn returned(&mut self, call_id: &str, told: ResultSum, entries: &mut PartEntries) {
         let Some(id) = self.id(call_id) else {
             self.earlier.results.insert(call_id.to_owned(), told);
             return;
@@ -80,7 +80,7 @@ impl Calls {
     }
 
     /// The calls that nothing came of get nothing.
-    pub(super) fn skipped(&mut self, reason: &str, seq: u64, entries: &mut Entries) {
+    pub(super) fn skipped(&mut self, reason: &str, seq: u64, entries: &mut PartEntries) {
         if !self.earlier.is_over && self.earlier.skipped.is_none() {
             self.earlier.skipped = Some((reason.to_owned(), seq));
         }
@@ -90,20 +90,20 @@ impl Calls {
     }
 
     /// A turn is over, and with it its calls.
-    pub(super) fn over(&mut self, seq: u64, entries: &mut Entries) {
+    pub(super) fn over(&mut self, seq: u64, entries: &mut PartEntries) {
         self.skipped(NO_RESULT, seq, entries);
         self.earlier.is_over = true;
     }
 
     /// Notes that a run is active, or is not.
-    pub(super) fn set_running(&mut self, is_running: bool, entries: &mut Entries) {
+    pub(super) fn set_running(&mut self, is_running: bool, entries: &mut PartEntries) {
         self.is_running = is_running;
         self.mark(entries);
     }
 
     /// Finds the calls again after parts were taken off; what a record from `seq` on said of them
     /// is void.
-    pub(super) fn rebuild(&mut self, seq: u64, entries: &mut Entries) {
+    pub(super) fn rebuild(&mut self, seq: u64, entries: &mut PartEntries) {
         self.ids.clear();
         self.open.clear();
         for entry in entries.iter() {
@@ -118,7 +118,7 @@ impl Calls {
             entries.change(*id, |entry| {
                 entry.closed_at = None;
                 entry.outcome = 0;
-                set(&mut entry.part.kind, ToolOutcome::Waiting);
+                set(&mut entry.part.kind, CallOutcome::Waiting);
             });
         }
         self.mark(entries);
@@ -126,7 +126,7 @@ impl Calls {
 
     /// Takes in the calls of the page before, whose ids changed by `shift`. Its parts are in
     /// `entries` already.
-    pub(super) fn prepend(&mut self, page: Self, shift: i64, entries: &mut Entries) {
+    pub(super) fn prepend(&mut self, page: Self, shift: i64, entries: &mut PartEntries) {
         let moved = |id: PartId| PartId(id.0 + shift);
         for (call_id, id) in page.ids {
             self.ids.entry(call_id).or_insert(moved(id));
@@ -145,7 +145,7 @@ impl Calls {
     }
 
     /// Gives a call of an older page what was loaded of its fate before it.
-    fn join(&mut self, id: PartId, entries: &mut Entries) {
+    fn join(&mut self, id: PartId, entries: &mut PartEntries) {
         let call_id = match entries.get(id).map(|entry| &entry.part.kind) {
             Some(PartKind::Tool(tool)) => tool.call_id.clone(),
             _ => return,
@@ -160,12 +160,12 @@ impl Calls {
     }
 
     /// The first call that nothing came of runs, the others wait for it.
-    fn mark(&self, entries: &mut Entries) {
+    fn mark(&self, entries: &mut PartEntries) {
         for (place, id) in self.open.iter().enumerate() {
             let outcome = if place == 0 && self.is_running {
-                ToolOutcome::Running
+                CallOutcome::Running
             } else {
-                ToolOutcome::Waiting
+                CallOutcome::Waiting
             };
             let is_so =
                 |kind: &PartKind| matches!(kind, PartKind::Tool(tool) if tool.outcome == outcome);
@@ -179,26 +179,26 @@ impl Calls {
     }
 }
 
-fn end(id: PartId, told: Told, entries: &mut Entries) {
+fn end(id: PartId, told: ResultSum, entries: &mut PartEntries) {
     entries.change(id, |entry| {
         entry.outcome = told.sum;
         entry.closed_at = Some(told.result.seq);
-        set(&mut entry.part.kind, ToolOutcome::Ended(told.result));
+        set(&mut entry.part.kind, CallOutcome::Ended(told.result));
     });
 }
 
-fn skip(id: PartId, reason: &str, seq: u64, entries: &mut Entries) {
+fn skip(id: PartId, reason: &str, seq: u64, entries: &mut PartEntries) {
     entries.change(id, |entry| {
         entry.outcome = sum(&reason);
         entry.closed_at = Some(seq);
         let reason = reason.to_owned();
-        set(&mut entry.part.kind, ToolOutcome::Skipped { reason });
+        set(&mut entry.part.kind, CallOutcome::Skipped { reason });
     });
 }
 
-fn set(kind: &mut PartKind, outcome: ToolOutcome) {
+fn set(kind: &mut PartKind, outcome: CallOutcome) {
     if let PartKind::Tool(tool) = kind {
-        if matches!(outcome, ToolOutcome::Ended(_) | ToolOutcome::Skipped { .. }) {
+        if matches!(outcome, CallOutcome::Ended(_) | CallOutcome::Skipped { .. }) {
             tool.output = None;
         }
         tool.outcome = outcome;

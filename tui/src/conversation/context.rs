@@ -1,6 +1,6 @@
 //! The part of the model's window that a conversation uses: the number that decides about a summary.
 
-use harness_protocol::{ContextWindow, Usage};
+use harness_protocol::{ContextWindow, TokenUsage};
 use serde_json::{Map, Value};
 
 /// The share of a summary's limit, in percent, from which the meter announces the summary.
@@ -18,7 +18,7 @@ impl Context {
     /// The use as the API counted it for a reply.
     pub(super) fn counted(usage: &Map<String, Value>, window: Option<ContextWindow>) -> Self {
         let count = |name: &str| usage.get(name).and_then(Value::as_u64).unwrap_or(0);
-        let usage = Usage {
+        let usage = TokenUsage {
             input_tokens: count("input_tokens"),
             output_tokens: count("output_tokens"),
             cache_creation_input_tokens: count("cache_creation_input_tokens"),

@@ -11,7 +11,7 @@ use super::part::{Part, PartId, PartKind};
 
 /// A part with what is known of it beside what is shown.
 #[derive(Debug, Clone)]
-pub(super) struct Entry {
+pub(super) struct PartEntry {
     pub(super) part: Part,
     /// The sum of the event that the part began with, in full.
     pub(super) made: u64,
@@ -23,7 +23,7 @@ pub(super) struct Entry {
 
 /// A part that is to come again, and the id that it had.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Known {
+pub(super) struct KnownPart {
     seq: u64,
     made: u64,
     id: PartId,
@@ -31,7 +31,7 @@ pub(super) struct Known {
 
 /// A new part.
 #[derive(Debug)]
-pub(super) struct New {
+pub(super) struct NewPart {
     pub(super) seq: Option<u64>,
     pub(super) at: Option<u64>,
     pub(super) kind: PartKind,
@@ -40,19 +40,19 @@ pub(super) struct New {
 
 /// The parts from top to bottom.
 #[derive(Debug, Default)]
-pub(super) struct Entries {
-    entries: VecDeque<Entry>,
+pub(super) struct PartEntries {
+    entries: VecDeque<PartEntry>,
     /// The id of the next part.
     next: i64,
     /// Parts that get their old ids when they come again.
-    known: VecDeque<Known>,
+    known: VecDeque<KnownPart>,
     /// The revision that new parts begin with.
     revision: u32,
     /// Number of known entries that came again.
     pub(super) recognised: usize,
 }
 
-impl Entries {
+impl PartEntries {
     pub(super) fn len(&self) -> usize {
         self.entries.len()
     }
@@ -61,7 +61,7 @@ impl Entries {
         self.entries.get(index).map(|entry| &entry.part)
     }
 
-    pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = &Entry> {
+    pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = &PartEntry> {
         self.entries.iter()
     }
 
@@ -70,13 +70,13 @@ impl Entries {
         self.entries.partition_point(|entry| entry.part.id < id)
     }
 
-    pub(super) fn get(&self, id: PartId) -> Option<&Entry> {
+    pub(super) fn get(&self, id: PartId) -> Option<&PartEntry> {
         let entry = self.entries.get(self.before(id))?;
         (entry.part.id == id).then_some(entry)
     }
 
     /// Changes a part; its revision grows if it is another one then.
-    pub(super) fn change(&mut self, id: PartId, change: impl FnOnce(&mut Entry)) {
+    pub(super) fn change(&mut self, id: PartId, change: impl FnOnce(&mut PartEntry)) {
         let index = self.before(id);
         let Some(entry) = self.entries.get_mut(index) else {
             return;
@@ -88,10 +88,10 @@ impl Entries {
     }
 
     /// Adds a part at the end.
-    pub(super) fn push(&mut self, new: New) -> PartId {
+    pub(super) fn push(&mut self, new: NewPart) -> PartId {
         let id = self.recognise(&new).unwrap_or(PartId(self.next));
         self.next = self.next.max(id.0 + 1);
-        self.entries.push_back(Entry {
+        self.entries.push_back(PartEntry {
             part: Part {
                 id,
                 revision: self.revision,
@@ -106,7 +106,7 @@ impl Entries {
         id
     }
 
-    pub(super) fn remove(&mut self, id: PartId) -> Option<Entry> {
+    pub(super) fn remove(&mut self, id: PartId) -> Option<PartEntry> {
         let index = self.before(id);
         self.entries
             .get(index)
@@ -115,7 +115,7 @@ impl Entries {
     }
 
     /// Puts a part that was removed at the end, under a new id.
-    pub(super) fn push_again(&mut self, mut entry: Entry) -> PartId {
+    pub(super) fn push_again(&mut self, mut entry: PartEntry) -> PartId {
         let id = PartId(self.next);
         self.next += 1;
         entry.part.id = id;
@@ -125,8 +125,8 @@ impl Entries {
 
     /// Takes off all parts from the first one on that a record from `seq` on made. They get their
     /// ids again when the same records come.
-    pub(super) fn take_from(&mut self, seq: u64) -> VecDeque<Entry> {
-        let is_from = |entry: &Entry| entry.part.seq.is_some_and(|own| own >= seq);
+    pub(super) fn take_from(&mut self, seq: u64) -> VecDeque<PartEntry> {
+        let is_from = |entry: &PartEntry| entry.part.seq.is_some_and(|own| own >= seq);
         let first = self.entries.iter().position(is_from);
         let taken = self.entries.split_off(first.unwrap_or(self.entries.len()));
         self.expect(&taken);
@@ -134,12 +134,12 @@ impl Entries {
     }
 
     /// Parts that come again get the ids that they had.
-    pub(super) fn expect(&mut self, taken: &VecDeque<Entry>) {
+    pub(super) fn expect(&mut self, taken: &VecDeque<PartEntry>) {
         self.recognised = 0;
         self.known = taken
             .iter()
             .filter_map(|entry| {
-                Some(Known {
+                Some(KnownPart {
                     seq: entry.part.seq?,
                     made: entry.made,
                     id: entry.part.id,
@@ -159,7 +159,7 @@ impl Entries {
     }
 
     /// Keeps entries that were taken off and came again unchanged, so that they need not be laid out again.
-    pub(super) fn settle(&mut self, taken: VecDeque<Entry>) {
+    pub(super) fn settle(&mut self, taken: VecDeque<PartEntry>) {
         self.known.clear();
         for old in taken {
             let index = self.before(old.part.id);
@@ -195,7 +195,7 @@ impl Entries {
     }
 
     /// The id that the part had before. After the first part with another id, no id is kept.
-    fn recognise(&mut self, new: &New) -> Option<PartId> {
+    fn recognise(&mut self, new: &NewPart) -> Option<PartId> {
         let seq = new.seq?;
         while self.known.front().is_some_and(|known| known.seq < seq) {
             self.known.pop_front();

@@ -1,35 +1,35 @@
 //! The fold over the events of a conversation: its parts.
 
-use harness_protocol::words::{self, Words, unreadable_block};
-use harness_protocol::{DeltaKind, Event, Family, State};
+use harness_protocol::words::{self, EventWords, unreadable_block};
+use harness_protocol::{ActivityState, DeltaKind, Event, Family};
 
-use super::calls::{Calls, Told as Returned};
-use super::entries::{Entries, New, sum};
+use super::calls::{Calls, ResultSum as Returned};
+use super::entries::{NewPart, PartEntries, sum};
 use super::live::Live;
-use super::part::{Command, PartId, PartKind, Tool, ToolOutcome, ToolResult};
+use super::part::{CallOutcome, OperatorCommand, PartId, PartKind, ShownResult, ToolPart};
 use super::pending::Pending;
 use super::{remarks, results};
 
 /// The parts of a stretch of the record, and the growing parts after them.
 #[derive(Debug, Default)]
-pub(super) struct Fold {
-    pub(super) entries: Entries,
+pub(super) struct StretchFold {
+    pub(super) entries: PartEntries,
     pub(super) calls: Calls,
     pub(super) live: Live,
     /// The reply that failed last, until the end of its run is known.
-    failure: Option<(String, Stamp)>,
+    failure: Option<(String, EventStamp)>,
 }
 
 /// The record of an event, and its time.
 #[derive(Debug, Clone, Copy)]
-struct Stamp {
+struct EventStamp {
     seq: Option<u64>,
     at: Option<u64>,
 }
 
-impl Fold {
+impl StretchFold {
     /// Begins with these parts.
-    pub(super) fn over(entries: Entries) -> Self {
+    pub(super) fn over(entries: PartEntries) -> Self {
         Self {
             entries,
             ..Self::default()
@@ -43,7 +43,7 @@ impl Fold {
     )]
     pub(super) fn take(&mut self, seq: Option<u64>, event: &Event, pending: &Pending) -> bool {
         let number = seq.unwrap_or(0);
-        let stamp = Stamp {
+        let stamp = EventStamp {
             seq,
             at: event.timestamp(),
         };
@@ -111,12 +111,12 @@ impl Fold {
                 let asked = words::asked(name, input);
                 let input = serde_json::Value::Object(input.clone()).to_string();
                 let made = sum(&("tool", call_id, name, &input));
-                let kind = PartKind::Tool(Tool {
+                let kind = PartKind::Tool(ToolPart {
                     call_id: call_id.clone(),
                     name: name.clone(),
                     asked,
                     input,
-                    outcome: ToolOutcome::Waiting,
+                    outcome: CallOutcome::Waiting,
                     output: None,
                 });
                 let id = self.finish(Some(DeltaKind::ToolInput), stamp, kind, made);
@@ -131,7 +131,7 @@ impl Fold {
                 ..
             } => {
                 let told = Returned {
-                    result: ToolResult {
+                    result: ShownResult {
                         duration_ms: *duration_ms,
                         extent: *extent,
                         ..results::cut(result, *is_error, number)
@@ -150,7 +150,7 @@ impl Fold {
                 return self.live.clear(&mut self.entries);
             }
             Event::Status { state, .. } => {
-                let is_over = matches!(state, State::Idle | State::Error);
+                let is_over = matches!(state, ActivityState::Idle | ActivityState::Error);
                 let had_live = is_over && self.live.clear(&mut self.entries);
                 self.calls.set_running(!is_over, &mut self.entries);
                 return had_live;
@@ -206,7 +206,7 @@ impl Fold {
                 ..
             } => {
                 let made = sum(&("command", command, result, by));
-                let kind = PartKind::Command(Command {
+                let kind = PartKind::Command(OperatorCommand {
                     command: command.clone(),
                     result: results::parse_whole(result, *is_error, number),
                     by: by.clone(),
@@ -216,7 +216,7 @@ impl Fold {
             }
             // The band shows the rest of it while it waits, and the change itself when it was made.
             Event::ApprovalAsked { .. } => {
-                let text = Words::for_event(event).sentence();
+                let text = EventWords::for_event(event).sentence();
                 let made = sum(&("asked", &text));
                 let is_error = false;
                 self.push(stamp, PartKind::Note { text, is_error }, made);
@@ -258,8 +258,8 @@ impl Fold {
 
     /// Adds an event in its common words, and nothing else, so that the part does not depend on what was loaded before
     /// it.
-    fn tell(&mut self, stamp: Stamp, event: &Event) {
-        let words = Words::for_event(event);
+    fn tell(&mut self, stamp: EventStamp, event: &Event) {
+        let words = EventWords::for_event(event);
         let text = words.sentence();
         let made = sum(&(&text, words.body));
         let is_error = words.is_error;
@@ -275,7 +275,7 @@ impl Fold {
 
     /// Adds a remark that no record made.
     pub(super) fn remark(&mut self, kind: PartKind) -> PartId {
-        let new = New {
+        let new = NewPart {
             seq: None,
             at: None,
             kind,
@@ -288,7 +288,7 @@ impl Fold {
     fn finish(
         &mut self,
         live: Option<DeltaKind>,
-        stamp: Stamp,
+        stamp: EventStamp,
         kind: PartKind,
         made: u64,
     ) -> PartId {
@@ -305,8 +305,8 @@ impl Fold {
         id
     }
 
-    fn push(&mut self, stamp: Stamp, kind: PartKind, made: u64) -> PartId {
-        let new = New {
+    fn push(&mut self, stamp: EventStamp, kind: PartKind, made: u64) -> PartId {
+        let new = NewPart {
             seq: stamp.seq,
             at: stamp.at,
             kind,

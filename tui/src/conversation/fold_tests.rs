@@ -1,4 +1,4 @@
-use harness_protocol::words::Words;
+use harness_protocol::words::EventWords;
 use serde_json::json;
 
 use super::super::testing::*;
@@ -108,7 +108,7 @@ fn an_event_without_a_part_of_its_own_is_its_sentence() {
         event(json!({"type": "checkpoint", "summary": "## Goal"})),
     ];
     let sentences = told.each_ref().map(|event| {
-        let words = Words::for_event(event);
+        let words = EventWords::for_event(event);
         match words.body {
             Some(body) => format!("[{}] {body}", words.sentence()),
             None => format!("- {}", words.sentence()),

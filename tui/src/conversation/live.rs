@@ -4,17 +4,17 @@
 
 use harness_protocol::DeltaKind;
 
-use super::entries::{Entries, New};
-use super::part::{PartId, PartKind, Tool, ToolOutcome};
+use super::entries::{NewPart, PartEntries};
+use super::part::{CallOutcome, PartId, PartKind, ToolPart};
 
 /// The growing part.
 #[derive(Debug, Default)]
 pub(super) struct Live {
-    blocks: Vec<Block>,
+    blocks: Vec<LiveBlock>,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Block {
+struct LiveBlock {
     /// Its place in the reply.
     index: u64,
     kind: DeltaKind,
@@ -23,7 +23,7 @@ struct Block {
 
 /// The kind of block that a reply grows in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Growing {
+pub(crate) enum GrowingKind {
     /// A text.
     Text,
     /// Thinking.
@@ -34,11 +34,11 @@ pub(crate) enum Growing {
 
 impl Live {
     /// The kind of the block that grows; none while there is none.
-    pub(super) fn growing(&self) -> Option<Growing> {
+    pub(super) fn growing(&self) -> Option<GrowingKind> {
         match self.blocks.last()?.kind {
-            DeltaKind::Text => Some(Growing::Text),
-            DeltaKind::Reasoning => Some(Growing::Thinking),
-            DeltaKind::ToolInput => Some(Growing::ToolInput),
+            DeltaKind::Text => Some(GrowingKind::Text),
+            DeltaKind::Reasoning => Some(GrowingKind::Thinking),
+            DeltaKind::ToolInput => Some(GrowingKind::ToolInput),
             DeltaKind::Unknown => None,
         }
     }
@@ -55,7 +55,7 @@ impl Live {
         (index, kind): (u64, DeltaKind),
         offset: u64,
         text: &str,
-        entries: &mut Entries,
+        entries: &mut PartEntries,
     ) -> bool {
         let place = self.blocks.iter().position(|block| block.index == index);
         if let Some(place) = place {
@@ -73,18 +73,18 @@ impl Live {
         if offset > 0 {
             return false;
         }
-        let id = entries.push(New {
+        let id = entries.push(NewPart {
             seq: None,
             at: None,
             kind: kind_of_part,
             made: 0,
         });
-        self.blocks.push(Block { index, kind, id });
+        self.blocks.push(LiveBlock { index, kind, id });
         true
     }
 
     /// A block of that kind is finished: what it grew in, without what was passed over.
-    pub(super) fn finish(&mut self, kind: DeltaKind, entries: &mut Entries) -> Option<PartId> {
+    pub(super) fn finish(&mut self, kind: DeltaKind, entries: &mut PartEntries) -> Option<PartId> {
         let place = self.blocks.iter().position(|block| block.kind == kind)?;
         for _ in 0..place {
             self.drop_block(0, entries);
@@ -93,7 +93,7 @@ impl Live {
     }
 
     /// Removes all unfinished blocks. Returns true if there were any.
-    pub(super) fn clear(&mut self, entries: &mut Entries) -> bool {
+    pub(super) fn clear(&mut self, entries: &mut PartEntries) -> bool {
         let had_any = !self.blocks.is_empty();
         for block in self.blocks.drain(..) {
             entries.remove(block.id);
@@ -102,7 +102,7 @@ impl Live {
     }
 
     /// Adds a part before the growing ones.
-    pub(super) fn push_before(&mut self, new: New, entries: &mut Entries) -> PartId {
+    pub(super) fn push_before(&mut self, new: NewPart, entries: &mut PartEntries) -> PartId {
         let lifted: Vec<_> = self
             .blocks
             .iter()
@@ -117,7 +117,7 @@ impl Live {
         id
     }
 
-    fn drop_block(&mut self, place: usize, entries: &mut Entries) {
+    fn drop_block(&mut self, place: usize, entries: &mut PartEntries) {
         entries.remove(self.blocks.remove(place).id);
     }
 }
@@ -136,12 +136,12 @@ fn begun(kind: DeltaKind, text: &str) -> Option<PartKind> {
             is_live: true,
             duration_ms: None,
         }),
-        DeltaKind::ToolInput => Some(PartKind::Tool(Tool {
+        DeltaKind::ToolInput => Some(PartKind::Tool(ToolPart {
             call_id: String::new(),
             name: String::new(),
             asked: String::new(),
             input: content,
-            outcome: ToolOutcome::Writing,
+            outcome: CallOutcome::Writing,
             output: None,
         })),
         DeltaKind::Unknown => None,
@@ -149,7 +149,7 @@ fn begun(kind: DeltaKind, text: &str) -> Option<PartKind> {
 }
 
 /// Puts a piece where it belongs; whether that changed anything. What comes twice is there.
-fn grow(id: PartId, offset: u64, piece: &str, entries: &mut Entries) -> bool {
+fn grow(id: PartId, offset: u64, piece: &str, entries: &mut PartEntries) -> bool {
     let Some(entry) = entries.get(id) else {
         return false;
     };

@@ -19,11 +19,13 @@ mod stretch;
 mod waiting;
 
 pub(crate) use context::Context;
-pub(crate) use live::Growing;
-pub(crate) use output::Output;
-pub(crate) use part::{Author, Command, Part, PartId, PartKind, Tool, ToolOutcome, ToolResult};
-pub(crate) use store::{Applied, Conversation};
-pub(crate) use waiting::Waits;
+pub(crate) use live::GrowingKind;
+pub(crate) use output::RunningOutput;
+pub(crate) use part::{
+    Author, CallOutcome, OperatorCommand, Part, PartId, PartKind, ShownResult, ToolPart,
+};
+pub(crate) use store::{ConversationStore, EventApplied};
+pub(crate) use waiting::WaitingMessage;
 
 #[cfg(test)]
 mod output_tests;

@@ -11,7 +11,7 @@ const MAX_BYTES: usize = 64 * 1024;
 
 /// The kept part of a running call's output.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Output {
+pub(crate) struct RunningOutput {
     reading: OutputLines,
     lines: VecDeque<OutputLine>,
     bytes: usize,
@@ -19,7 +19,7 @@ pub(crate) struct Output {
     earlier: usize,
 }
 
-impl Output {
+impl RunningOutput {
     /// Takes a piece; whether there is anything new in it.
     pub(crate) fn grow(&mut self, offset: u64, piece: &str) -> bool {
         let Some(lines) = self.reading.take(offset, piece) else {
@@ -68,7 +68,7 @@ mod tests {
     /// Spec: [TUI-102]
     #[test]
     fn however_much_comes_only_the_last_lines_are_kept() {
-        let mut output = Output::default();
+        let mut output = RunningOutput::default();
         let mut offset = 0;
         for number in 0..5000 {
             let line = match number % 10 {

@@ -2,7 +2,7 @@
 
 use harness_protocol::Extent;
 
-use super::output::Output;
+use super::output::RunningOutput;
 
 /// Names a part for as long as the conversation is open. Later parts have greater ids; where a part
 /// was removed its id is left out.
@@ -59,9 +59,9 @@ pub(crate) enum PartKind {
         duration_ms: Option<u64>,
     },
     /// A tool call with its outcome.
-    Tool(Tool),
+    Tool(ToolPart),
     /// A command that an operator ran.
-    Command(Command),
+    Command(OperatorCommand),
     /// The end of a run: how long it took and what it used.
     RunEnd {
         /// The line.
@@ -105,7 +105,7 @@ pub(crate) enum Author {
 
 /// A tool call.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Tool {
+pub(crate) struct ToolPart {
     /// Links the call to its result; empty while the call is being written.
     pub(crate) call_id: String,
     /// The tool; empty while the call is being written.
@@ -115,18 +115,18 @@ pub(crate) struct Tool {
     /// Its input as JSON text, with the part that is known.
     pub(crate) input: String,
     /// The outcome.
-    pub(crate) outcome: ToolOutcome,
+    pub(crate) outcome: CallOutcome,
     /// Its output before its result is there.
-    pub(crate) output: Option<Box<Output>>,
+    pub(crate) output: Option<Box<RunningOutput>>,
 }
 
 /// A command that an operator ran.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Command {
+pub(crate) struct OperatorCommand {
     /// The line for the shell.
     pub(crate) command: String,
     /// Its output, with one last line: how it ended.
-    pub(crate) result: ToolResult,
+    pub(crate) result: ShownResult,
     /// The name of the client that ran it.
     pub(crate) by: Option<String>,
     /// True if the model does not receive it.
@@ -135,7 +135,7 @@ pub(crate) struct Command {
 
 /// The outcome of a tool call.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum ToolOutcome {
+pub(crate) enum CallOutcome {
     /// The model is still writing it.
     Writing,
     /// Its turn has not come.
@@ -143,7 +143,7 @@ pub(crate) enum ToolOutcome {
     /// It runs.
     Running,
     /// It ended.
-    Ended(ToolResult),
+    Ended(ShownResult),
     /// It was not run.
     Skipped {
         /// The reason.
@@ -153,7 +153,7 @@ pub(crate) enum ToolOutcome {
 
 /// The result of a tool in its shown form: a JSON object with one text in it is that text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct ToolResult {
+pub(crate) struct ShownResult {
     /// Its lines; at most the first [`crate::part_view::MAX_RESULT_LINES`] and one, unless `is_whole`.
     pub(crate) text: String,
     /// Number of lines of the whole result.

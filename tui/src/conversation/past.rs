@@ -1,25 +1,25 @@
 //! The past loaded after it: older pages, whole results, and a sum of all.
 
-use harness_protocol::{Event, History};
+use harness_protocol::{Event, HistoryPage};
 
 use super::entries::sum;
-use super::fold::Fold;
-use super::part::{PartKind, ToolOutcome, ToolResult};
+use super::fold::StretchFold;
+use super::part::{CallOutcome, PartKind, ShownResult};
 use super::results;
-use super::store::Conversation;
+use super::store::ConversationStore;
 
-impl Conversation {
+impl ConversationStore {
     /// Adds the page before what is loaded.
-    pub(crate) fn prepend(&mut self, page: &History) {
+    pub(crate) fn prepend(&mut self, page: &HistoryPage) {
         let Some(older) = self.older else {
             return;
         };
         if page.events.first().is_some_and(|first| first.seq >= older) {
             return; // It is here already.
         }
-        let mut fold = Fold::default();
+        let mut fold = StretchFold::default();
         self.first = fold.stretch(page, self.first, &self.pending);
-        let Fold { entries, calls, .. } = fold;
+        let StretchFold { entries, calls, .. } = fold;
         let shift = self.fold.entries.prepend(entries);
         self.fold
             .calls
@@ -45,20 +45,20 @@ impl Conversation {
         };
         let is_of_it = |kind: &PartKind| {
             matches!(kind, PartKind::Tool(tool)
-                if matches!(&tool.outcome, ToolOutcome::Ended(known) if known.seq == seq))
+                if matches!(&tool.outcome, CallOutcome::Ended(known) if known.seq == seq))
         };
         let entry = self.fold.entries.get(id);
         if !entry.is_some_and(|entry| is_of_it(&entry.part.kind)) {
             return false;
         }
-        let all = ToolResult {
+        let all = ShownResult {
             duration_ms: *duration_ms,
             extent: *extent,
             ..results::parse_whole(result, *is_error, seq)
         };
         self.fold.entries.change(id, |entry| {
             if let PartKind::Tool(tool) = &mut entry.part.kind {
-                tool.outcome = ToolOutcome::Ended(all);
+                tool.outcome = CallOutcome::Ended(all);
             }
         });
         true

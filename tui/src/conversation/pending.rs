@@ -14,14 +14,14 @@ pub(super) struct Pending {
     client_key: String,
     /// The keys of all prompts that were sent from here.
     own: HashSet<String>,
-    waiting: Vec<Waiting>,
+    waiting: Vec<WaitingPrompt>,
     next: i64,
     /// The last run that a snapshot had.
     reached: Option<u64>,
 }
 
 #[derive(Debug)]
-struct Waiting {
+struct WaitingPrompt {
     key: String,
     run_id: Option<u64>,
     part: Part,
@@ -57,7 +57,7 @@ impl Pending {
             },
         };
         self.next += 1;
-        self.waiting.push(Waiting {
+        self.waiting.push(WaitingPrompt {
             key,
             run_id: None,
             part,

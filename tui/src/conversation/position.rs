@@ -2,14 +2,14 @@
 
 /// The position after a record of one life of a journal.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Position {
+pub(super) struct StreamPosition {
     /// The life of the journal.
     pub(super) epoch: u64,
     /// The record.
     pub(super) seq: u64,
 }
 
-impl Position {
+impl StreamPosition {
     /// Reads `<epoch>-<seq>-<sum>`. The first and the last part are hexadecimal.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let (rest, sum) = text.rsplit_once('-')?;
@@ -29,7 +29,8 @@ mod tests {
     /// Spec: [PART-03]
     #[test]
     fn a_position_has_three_parts() {
-        let read = |text| Position::parse(text).map(|position| (position.epoch, position.seq));
+        let read =
+            |text| StreamPosition::parse(text).map(|position| (position.epoch, position.seq));
         for (text, expected) in [
             (
                 "0f6a31c29be44d07-12-9b1f00c3",

@@ -61,11 +61,11 @@ fn records(stream: &[(Option<u64>, Event)]) -> Vec<Event> {
 }
 
 /// Takes a stretch of the stream, of which some may be known.
-fn follow(known: &mut Conversation, stream: &[(Option<u64>, Event)], stretch: Range<usize>) {
+fn follow(known: &mut ConversationStore, stream: &[(Option<u64>, Event)], stretch: Range<usize>) {
     for place in stretch {
         let (seq, event) = &stream[place];
         if let Some(seq) = seq {
-            assert_ne!(take(known, *seq, event), Applied::Missed);
+            assert_ne!(take(known, *seq, event), EventApplied::Missed);
             continue;
         }
         // What passes is not sent again for what is finished.
@@ -78,7 +78,7 @@ fn follow(known: &mut Conversation, stream: &[(Option<u64>, Event)], stretch: Ra
 }
 
 /// Follows the stream over connections that break. `breaks` says where, and how it goes on.
-fn broken(stream: &[(Option<u64>, Event)], breaks: &[(usize, u8)]) -> Conversation {
+fn broken(stream: &[(Option<u64>, Event)], breaks: &[(usize, u8)]) -> ConversationStore {
     let records = records(stream);
     let mut known = conversation(&[]);
     let mut at = 0;
@@ -106,7 +106,7 @@ fn broken(stream: &[(Option<u64>, Event)], breaks: &[(usize, u8)]) -> Conversati
                 if let Some((Some(seq), event)) = stream.get(at)
                     && known.last.as_ref().is_some_and(|known| known.seq < last)
                 {
-                    assert_eq!(take(&mut known, *seq, event), Applied::Missed);
+                    assert_eq!(take(&mut known, *seq, event), EventApplied::Missed);
                 }
                 let first = last.saturating_sub(u64::from(*how) / 4).max(1);
                 known.restore(&snapshot(&records, first, last), Duration::ZERO);

@@ -1,6 +1,6 @@
 //! Remarks on how runs ended and on what cannot be read.
 
-use harness_protocol::{Damage, Outcome, words};
+use harness_protocol::{Damage, EndOutcome, words};
 
 use super::part::PartKind;
 
@@ -9,17 +9,19 @@ pub(super) const NO_RESULT: &str = "no result";
 
 /// The remark on the end of a run. `None` if the end needs no remark.
 pub(super) fn end_of_run(
-    outcome: Outcome,
+    outcome: EndOutcome,
     message: &str,
     by: Option<&str>,
     failure: Option<&str>,
 ) -> Option<PartKind> {
     // The message of these is complete.
     let name = match outcome {
-        Outcome::Completed | Outcome::Error => "",
-        Outcome::Cancelled | Outcome::Interrupted | Outcome::Unknown => words::outcome(outcome),
+        EndOutcome::Completed | EndOutcome::Error => "",
+        EndOutcome::Cancelled | EndOutcome::Interrupted | EndOutcome::Unknown => {
+            words::outcome(outcome)
+        }
     };
-    let is_error = matches!(outcome, Outcome::Error | Outcome::Interrupted);
+    let is_error = matches!(outcome, EndOutcome::Error | EndOutcome::Interrupted);
     let mut text = if message.starts_with(name) {
         words::with_way_on(message)
     } else if message.is_empty() {
@@ -27,10 +29,10 @@ pub(super) fn end_of_run(
     } else {
         format!("{name}: {message}")
     };
-    if text.is_empty() && outcome == Outcome::Error {
+    if text.is_empty() && outcome == EndOutcome::Error {
         text = failure.unwrap_or("error").to_owned();
     }
-    if outcome == Outcome::Cancelled {
+    if outcome == EndOutcome::Cancelled {
         text += &words::by(by);
     }
     (!text.is_empty()).then_some(PartKind::Note { text, is_error })
@@ -61,9 +63,9 @@ mod tests {
     #[test]
     fn an_end_that_is_not_the_usual_one_is_said_once() {
         for (outcome, message, by, failure, expected) in [
-            (Outcome::Completed, "", None, None, None),
+            (EndOutcome::Completed, "", None, None, None),
             (
-                Outcome::Completed,
+                EndOutcome::Completed,
                 "stopped: reached max_turns (3)",
                 None,
                 None,
@@ -73,37 +75,43 @@ mod tests {
                 )),
             ),
             (
-                Outcome::Cancelled,
+                EndOutcome::Cancelled,
                 "cancelled",
                 None,
                 None,
                 Some(("cancelled", false)),
             ),
             (
-                Outcome::Cancelled,
+                EndOutcome::Cancelled,
                 "",
                 Some("ana"),
                 None,
                 Some(("cancelled by ana", false)),
             ),
             (
-                Outcome::Error,
+                EndOutcome::Error,
                 "busy",
                 None,
                 Some("busy"),
                 Some(("busy", true)),
             ),
-            (Outcome::Error, "", None, Some("busy"), Some(("busy", true))),
-            (Outcome::Error, "", None, None, Some(("error", true))),
             (
-                Outcome::Interrupted,
+                EndOutcome::Error,
+                "",
+                None,
+                Some("busy"),
+                Some(("busy", true)),
+            ),
+            (EndOutcome::Error, "", None, None, Some(("error", true))),
+            (
+                EndOutcome::Interrupted,
                 "interrupted: the service was stopped",
                 None,
                 None,
                 Some(("interrupted: the service was stopped", true)),
             ),
             (
-                Outcome::Interrupted,
+                EndOutcome::Interrupted,
                 "it died",
                 None,
                 None,

@@ -1,6 +1,6 @@
 //! Results of tools, cut to the shown extent.
 
-use super::part::ToolResult;
+use super::part::ShownResult;
 use crate::part_view::{MAX_RESULT_LINES, shown_result};
 
 /// Maximum length of a line, in bytes, unless the whole result is asked for.
@@ -10,7 +10,7 @@ pub(super) const MAX_LINE: usize = 16 * 1024;
 const MAX_LAST_LINE: usize = 1024;
 
 /// A result in its short form, until the operator asks for all of it.
-pub(super) fn cut(raw: &str, is_error: bool, seq: u64) -> ToolResult {
+pub(super) fn cut(raw: &str, is_error: bool, seq: u64) -> ShownResult {
     let shown = shown_result(raw);
     let lines = shown.lines().count();
     let mut text = String::new();
@@ -28,7 +28,7 @@ pub(super) fn cut(raw: &str, is_error: bool, seq: u64) -> ToolResult {
         text += &note;
         text += &line[bare.len()..];
     }
-    ToolResult {
+    ShownResult {
         text,
         lines,
         is_whole,
@@ -47,9 +47,9 @@ fn last_line(text: &str) -> String {
 }
 
 /// A result with all that it has.
-pub(super) fn parse_whole(raw: &str, is_error: bool, seq: u64) -> ToolResult {
+pub(super) fn parse_whole(raw: &str, is_error: bool, seq: u64) -> ShownResult {
     let text = shown_result(raw).into_owned();
-    ToolResult {
+    ShownResult {
         lines: text.lines().count(),
         is_whole: true,
         is_error,

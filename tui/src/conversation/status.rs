@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use harness_protocol::{
-    ConversationState, Event, Family, Job, Settings, Snapshot, State, Usage, words,
+    ActivityState, ConversationSnapshot, ConversationState, Event, Family, Job, Settings,
+    TokenUsage, words,
 };
 
 use super::context::Context;
@@ -13,7 +14,7 @@ const COMPACTING: &str = "compacting";
 
 /// Facts about the conversation beside its parts.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Status {
+pub(crate) struct ConversationStatus {
     /// The conversation; empty before the first snapshot.
     pub(crate) conversation: String,
     /// Its title.
@@ -21,7 +22,7 @@ pub(crate) struct Status {
     /// The folder that it works in, absolute; unknown if the service does not tell.
     pub(crate) folder: Option<String>,
     /// Its state.
-    pub(crate) state: State,
+    pub(crate) state: ActivityState,
     /// The subject of the state; may be empty.
     pub(crate) message: String,
     /// The tool that runs.
@@ -39,7 +40,7 @@ pub(crate) struct Status {
     /// The model that replied last, or that will be asked.
     pub(crate) model: Option<String>,
     /// The token counts of all runs that have ended.
-    pub(crate) usage: Usage,
+    pub(crate) usage: TokenUsage,
     /// The part of the model's window that is used. `None` before the first loaded reply.
     pub(crate) context: Option<Context>,
     /// Number of clients that are attached.
@@ -56,13 +57,13 @@ pub(crate) struct Status {
     pub(crate) jobs: Vec<Job>,
 }
 
-impl Status {
+impl ConversationStatus {
     pub(super) fn new() -> Self {
         Self {
             conversation: String::new(),
             title: None,
             folder: None,
-            state: State::Idle,
+            state: ActivityState::Idle,
             message: String::new(),
             tool: None,
             since: Duration::ZERO,
@@ -71,7 +72,7 @@ impl Status {
             starter: None,
             turn: 0,
             model: None,
-            usage: Usage::default(),
+            usage: TokenUsage::default(),
             context: None,
             clients: 0,
             names: Vec::new(),
@@ -92,12 +93,12 @@ impl Status {
     pub(crate) fn is_busy(&self) -> bool {
         matches!(
             self.state,
-            State::Thinking | State::RunningTool | State::WaitingApproval
+            ActivityState::Thinking | ActivityState::RunningTool | ActivityState::WaitingApproval
         )
     }
 
     /// Begins with the state of a snapshot; events of its history come before.
-    pub(super) fn restore(&mut self, snapshot: &Snapshot, now: Duration) {
+    pub(super) fn restore(&mut self, snapshot: &ConversationSnapshot, now: Duration) {
         let summary = &snapshot.summary;
         let is_running = matches!(
             summary.state,
@@ -177,7 +178,7 @@ impl Status {
                 self.model = next;
             }
             Event::ApprovalAsked { approval, .. } => {
-                self.enter(State::WaitingApproval, &approval.tool, now);
+                self.enter(ActivityState::WaitingApproval, &approval.tool, now);
             }
             Event::JobStarted {
                 job,
@@ -207,10 +208,10 @@ impl Status {
     }
 
     /// Enters a state. A state that continues keeps its beginning.
-    fn enter(&mut self, state: State, message: &str, now: Duration) {
+    fn enter(&mut self, state: ActivityState, message: &str, now: Duration) {
         // The service's message during a summary.
-        self.is_compacting = state == State::Thinking && message == COMPACTING;
-        let tool = (state == State::RunningTool).then(|| message.to_owned());
+        self.is_compacting = state == ActivityState::Thinking && message == COMPACTING;
+        let tool = (state == ActivityState::RunningTool).then(|| message.to_owned());
         if (state, &tool) != (self.state, &self.tool) {
             self.since = now;
         }
@@ -224,7 +225,7 @@ impl Status {
 mod tests {
     use super::*;
 
-    fn status(state: State, message: &str) -> Event {
+    fn status(state: ActivityState, message: &str) -> Event {
         Event::Status {
             state,
             message: message.to_owned(),
@@ -235,16 +236,16 @@ mod tests {
     /// Spec: [PART-02]
     #[test]
     fn the_state_the_tool_and_the_beginning_are_known() {
-        let mut known = Status::new();
+        let mut known = ConversationStatus::new();
         let mut rows = Vec::new();
         for (second, state, message) in [
-            (1, State::Thinking, ""),
-            (2, State::Thinking, "retrying in 1.0 s"),
-            (3, State::RunningTool, "grep"),
-            (4, State::RunningTool, "grep"),
-            (5, State::RunningTool, "read"),
-            (6, State::Error, "busy"),
-            (7, State::Idle, ""),
+            (1, ActivityState::Thinking, ""),
+            (2, ActivityState::Thinking, "retrying in 1.0 s"),
+            (3, ActivityState::RunningTool, "grep"),
+            (4, ActivityState::RunningTool, "grep"),
+            (5, ActivityState::RunningTool, "read"),
+            (6, ActivityState::Error, "busy"),
+            (7, ActivityState::Idle, ""),
         ] {
             let now = Duration::from_secs(second);
             assert!(known.take(&status(state, message), now));
@@ -264,13 +265,13 @@ mod tests {
         assert_eq!(
             rows,
             [
-                row(State::Thinking, "", "", 1, true),
-                row(State::Thinking, "retrying in 1.0 s", "", 1, true),
-                row(State::RunningTool, "grep", "grep", 3, true),
-                row(State::RunningTool, "grep", "grep", 3, true),
-                row(State::RunningTool, "read", "read", 5, true),
-                row(State::Error, "busy", "", 6, false),
-                row(State::Idle, "", "", 7, false),
+                row(ActivityState::Thinking, "", "", 1, true),
+                row(ActivityState::Thinking, "retrying in 1.0 s", "", 1, true),
+                row(ActivityState::RunningTool, "grep", "grep", 3, true),
+                row(ActivityState::RunningTool, "grep", "grep", 3, true),
+                row(ActivityState::RunningTool, "read", "read", 5, true),
+                row(ActivityState::Error, "busy", "", 6, false),
+                row(ActivityState::Idle, "", "", 7, false),
             ]
         );
     }

@@ -5,22 +5,22 @@
 
 use std::time::Duration;
 
-use harness_protocol::{Approval, Event, Queue, Snapshot, State};
+use harness_protocol::{ActivityState, Approval, ConversationSnapshot, Event, Queue};
 
-use super::asked::Asked;
-use super::fold::Fold;
-use super::live::Growing;
+use super::asked::AskedApproval;
+use super::fold::StretchFold;
+use super::live::GrowingKind;
 use super::part::{Part, PartId, PartKind};
 use super::pending::Pending;
-use super::position::Position;
+use super::position::StreamPosition;
 use super::remarks;
-use super::status::Status;
+use super::status::ConversationStatus;
 use super::stretch::last_run;
-use super::waiting::{Waiting, Waits};
+use super::waiting::{WaitingMessage, WaitingQueues};
 
 /// The outcome of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Applied {
+pub(crate) enum EventApplied {
     /// Something must be shown again.
     Changed,
     /// There is nothing new to show.
@@ -31,7 +31,7 @@ pub(crate) enum Applied {
     Missed,
 }
 
-impl From<bool> for Applied {
+impl From<bool> for EventApplied {
     fn from(is_changed: bool) -> Self {
         if is_changed {
             Self::Changed
@@ -43,14 +43,14 @@ impl From<bool> for Applied {
 
 /// The open conversation.
 #[derive(Debug)]
-pub(crate) struct Conversation {
-    pub(super) fold: Fold,
+pub(crate) struct ConversationStore {
+    pub(super) fold: StretchFold,
     pub(super) pending: Pending,
-    status: Status,
-    waiting: Waiting,
-    asked: Asked,
+    status: ConversationStatus,
+    waiting: WaitingQueues,
+    asked: AskedApproval,
     /// The position after the last record that was taken.
-    last: Option<Position>,
+    last: Option<StreamPosition>,
     /// The first record that is loaded, or known to be unreadable.
     pub(super) first: u64,
     /// The cursor for older pages. `None` if there are none.
@@ -59,15 +59,15 @@ pub(crate) struct Conversation {
     damage: Option<PartId>,
 }
 
-impl Conversation {
+impl ConversationStore {
     /// An empty conversation. `client_key` begins the keys of this client's prompts.
     pub(crate) fn new(client_key: String) -> Self {
         Self {
-            fold: Fold::default(),
+            fold: StretchFold::default(),
             pending: Pending::new(client_key),
-            status: Status::new(),
-            waiting: Waiting::default(),
-            asked: Asked::default(),
+            status: ConversationStatus::new(),
+            waiting: WaitingQueues::default(),
+            asked: AskedApproval::default(),
             last: None,
             first: 1,
             older: None,
@@ -76,17 +76,17 @@ impl Conversation {
     }
 
     /// The state of the conversation.
-    pub(crate) fn status(&self) -> &Status {
+    pub(crate) fn status(&self) -> &ConversationStatus {
         &self.status
     }
 
     /// The kind of block that the reply grows in; none while none does.
-    pub(crate) fn growing(&self) -> Option<Growing> {
+    pub(crate) fn growing(&self) -> Option<GrowingKind> {
         self.fold.live.growing()
     }
 
     /// The queued messages, in the order in which they are sent.
-    pub(crate) fn waiting(&self) -> &[Waits] {
+    pub(crate) fn waiting(&self) -> &[WaitingMessage] {
         self.waiting.items()
     }
 
@@ -197,22 +197,22 @@ impl Conversation {
 
     /// Begins with a snapshot, or continues from one. Parts of records that are known keep their ids; unfinished blocks
     /// are removed, prompts that are not on record stay. `now` is the caller's time, from which durations count.
-    pub(crate) fn restore(&mut self, snapshot: &Snapshot, now: Duration) {
+    pub(crate) fn restore(&mut self, snapshot: &ConversationSnapshot, now: Duration) {
         if let Some(said) = self.damage.take() {
             self.fold.entries.remove(said);
         }
-        let position = Position::parse(&snapshot.position);
+        let position = StreamPosition::parse(&snapshot.position);
         if self.status.conversation != snapshot.summary.id {
             if !self.status.conversation.is_empty() {
                 self.pending.clear();
             }
-            self.fold = Fold::over(self.fold.entries.emptied());
-            self.status = Status::new();
+            self.fold = StretchFold::over(self.fold.entries.emptied());
+            self.status = ConversationStatus::new();
             self.waiting.clear();
             self.last = None;
             self.older = None;
         }
-        let epoch = |position: &Option<Position>| position.as_ref().map(|known| known.epoch);
+        let epoch = |position: &Option<StreamPosition>| position.as_ref().map(|known| known.epoch);
         let is_same_life = epoch(&self.last).is_some() && epoch(&self.last) == epoch(&position);
         let events = &snapshot.history.events;
         let from = events.first().map_or(u64::MAX, |first| first.seq);
@@ -225,7 +225,7 @@ impl Conversation {
                 (self.first, self.older) = (first, snapshot.history.before);
             }
         } else {
-            self.fold = Fold::over(self.fold.entries.emptied());
+            self.fold = StretchFold::over(self.fold.entries.emptied());
             self.fold.entries.expect(&taken);
             self.first = self.fold.snapshot(snapshot, &mut self.pending);
             self.older = snapshot.history.before;
@@ -255,7 +255,7 @@ impl Conversation {
         event: &Event,
         position: Option<&str>,
         now: Duration,
-    ) -> Applied {
+    ) -> EventApplied {
         match event {
             Event::Delta {
                 index,
@@ -263,11 +263,11 @@ impl Conversation {
                 offset,
                 text,
             } => {
-                let Fold { live, entries, .. } = &mut self.fold;
+                let StretchFold { live, entries, .. } = &mut self.fold;
                 live.piece((*index, *kind), *offset, text, entries).into()
             }
             Event::ToolOutput { id, offset, text } => {
-                let Fold { calls, entries, .. } = &mut self.fold;
+                let StretchFold { calls, entries, .. } = &mut self.fold;
                 calls.shows(id, *offset, text, entries).into()
             }
             Event::Discarded {} => self.fold.live.clear(&mut self.fold.entries).into(),
@@ -275,32 +275,32 @@ impl Conversation {
             Event::Attached { position, .. } => self.attached(event, position, now),
             Event::Reset { snapshot, .. } => {
                 self.restore(snapshot, now);
-                Applied::Changed
+                EventApplied::Changed
             }
             Event::Gap { after, before } => self.gap(*after, *before),
             event => self.lasting(event, position, now),
         }
     }
 
-    fn lasting(&mut self, event: &Event, position: Option<&str>, now: Duration) -> Applied {
+    fn lasting(&mut self, event: &Event, position: Option<&str>, now: Duration) -> EventApplied {
         let Some(position) = position else {
             // A status may pass. All else without a position is from a newer service.
             return if matches!(event, Event::Status { .. }) {
                 self.take_lasting(None, event, now);
-                Applied::Changed
+                EventApplied::Changed
             } else {
                 self.status.unknown += 1;
-                Applied::Unchanged
+                EventApplied::Unchanged
             };
         };
-        let (Some(position), Some(last)) = (Position::parse(position), &self.last) else {
-            return Applied::Missed;
+        let (Some(position), Some(last)) = (StreamPosition::parse(position), &self.last) else {
+            return EventApplied::Missed;
         };
         if position.epoch != last.epoch || position.seq > last.seq + 1 {
-            return Applied::Missed;
+            return EventApplied::Missed;
         }
         if position.seq <= last.seq {
-            return Applied::Duplicate;
+            return EventApplied::Duplicate;
         }
         let is_changed = self.take_lasting(Some(position.seq), event, now);
         self.last = Some(position);
@@ -319,18 +319,18 @@ impl Conversation {
     }
 
     /// Everything up to a position was sent.
-    fn attached(&mut self, event: &Event, position: &str, now: Duration) -> Applied {
-        let is_there = match (Position::parse(position), &self.last) {
+    fn attached(&mut self, event: &Event, position: &str, now: Duration) -> EventApplied {
+        let is_there = match (StreamPosition::parse(position), &self.last) {
             (Some(position), Some(last)) => {
                 position.epoch == last.epoch && position.seq <= last.seq
             }
             _ => false,
         };
         if !is_there {
-            return Applied::Missed;
+            return EventApplied::Missed;
         }
         if let Event::Attached {
-            state: State::Idle | State::Error,
+            state: ActivityState::Idle | ActivityState::Error,
             ..
         } = event
         {
@@ -341,24 +341,24 @@ impl Conversation {
         self.fold
             .calls
             .set_running(is_running, &mut self.fold.entries);
-        Applied::Changed
+        EventApplied::Changed
     }
 
     /// The records between two cannot be read.
-    fn gap(&mut self, after: u64, before: u64) -> Applied {
+    fn gap(&mut self, after: u64, before: u64) -> EventApplied {
         let Some(last) = &mut self.last else {
-            return Applied::Missed;
+            return EventApplied::Missed;
         };
         if after > last.seq {
-            return Applied::Missed;
+            return EventApplied::Missed;
         }
         if before <= last.seq + 1 {
-            return Applied::Duplicate;
+            return EventApplied::Duplicate;
         }
         let first = last.seq;
         last.seq = before - 1;
         self.fold.missing(first, before);
-        Applied::Changed
+        EventApplied::Changed
     }
 }
 

@@ -31,9 +31,12 @@ fn parts_stand_in_their_order_and_results_go_to_their_calls() {
             tool("b", "Running"),
         ]
     );
-    let revision = |known: &Conversation| known.parts().map(|part| part.revision).sum::<u32>();
+    let revision = |known: &ConversationStore| known.parts().map(|part| part.revision).sum::<u32>();
     let revisions = revision(&known);
-    assert_eq!(take(&mut known, 8, &result("b", "2")), Applied::Changed);
+    assert_eq!(
+        take(&mut known, 8, &result("b", "2")),
+        EventApplied::Changed
+    );
     assert_eq!(all(&known)[4], tool("b", "= 2"));
     assert_eq!(ids(&known), before);
     assert_eq!(revision(&known), revisions + 1);
@@ -43,7 +46,7 @@ fn parts_stand_in_their_order_and_results_go_to_their_calls() {
 #[test]
 fn calls_run_one_by_one_until_they_are_skipped() {
     let mut known = conversation(&[call("a"), call("b"), call("c")]);
-    let outcomes = |known: &Conversation| -> Vec<String> {
+    let outcomes = |known: &ConversationStore| -> Vec<String> {
         let shown = all(known);
         shown
             .iter()
@@ -76,24 +79,24 @@ fn calls_run_one_by_one_until_they_are_skipped() {
 fn each_record_is_taken_once_and_in_order() {
     let mut known = conversation(&[user("a"), text("b")]);
     let rows = [
-        (position(2), Applied::Duplicate),
-        (position(1), Applied::Duplicate),
-        (position(4), Applied::Missed),
-        ("00000000000000ab-3-0".to_owned(), Applied::Missed),
-        ("nonsense".to_owned(), Applied::Missed),
-        (position(3), Applied::Changed),
-        (position(3), Applied::Duplicate),
+        (position(2), EventApplied::Duplicate),
+        (position(1), EventApplied::Duplicate),
+        (position(4), EventApplied::Missed),
+        ("00000000000000ab-3-0".to_owned(), EventApplied::Missed),
+        ("nonsense".to_owned(), EventApplied::Missed),
+        (position(3), EventApplied::Changed),
+        (position(3), EventApplied::Duplicate),
     ];
     for (position, expected) in rows {
         let applied = known.apply(&text("c"), Some(&position), Duration::ZERO);
         assert_eq!(applied, expected, "{position}");
     }
     assert_eq!(all(&known), ["Named(\"ana\"): a", "b", "c"]);
-    assert_eq!(pass(&mut known, &text("d")), Applied::Unchanged);
+    assert_eq!(pass(&mut known, &text("d")), EventApplied::Unchanged);
     assert_eq!(known.status().unknown, 1);
     let fresh =
-        Conversation::new(String::new()).apply(&text("c"), Some(&position(1)), Duration::ZERO);
-    assert_eq!(fresh, Applied::Missed);
+        ConversationStore::new(String::new()).apply(&text("c"), Some(&position(1)), Duration::ZERO);
+    assert_eq!(fresh, EventApplied::Missed);
 }
 
 /// Spec: [PART-03] [PART-11]
@@ -103,13 +106,13 @@ fn a_gap_moves_on_and_is_said() {
     let gap =
         |after: u64, before: u64| event(json!({"type": "gap", "after": after, "before": before}));
     for (gap, expected) in [
-        (gap(1, 3), Applied::Duplicate),
-        (gap(3, 5), Applied::Missed),
-        (gap(2, 5), Applied::Changed),
+        (gap(1, 3), EventApplied::Duplicate),
+        (gap(3, 5), EventApplied::Missed),
+        (gap(2, 5), EventApplied::Changed),
     ] {
         assert_eq!(pass(&mut known, &gap), expected);
     }
-    assert_eq!(take(&mut known, 5, &text("c")), Applied::Changed);
+    assert_eq!(take(&mut known, 5, &text("c")), EventApplied::Changed);
     assert_eq!(
         all(&known),
         [
@@ -177,7 +180,7 @@ fn what_grows_is_never_doubled_and_becomes_the_finished_part() {
         // A piece that comes late begins nothing.
         assert_eq!(
             pass(&mut known, &delta(0, "text", 3, "x")),
-            Applied::Unchanged
+            EventApplied::Unchanged
         );
     }
 }
@@ -220,7 +223,7 @@ fn what_is_void_goes() {
         pass(&mut known, &delta(1, "text", 0, "b"));
         assert_eq!(known.len(), 3);
         if matches!(end, Event::Discarded {}) {
-            assert_eq!(pass(&mut known, &end), Applied::Changed);
+            assert_eq!(pass(&mut known, &end), EventApplied::Changed);
         } else {
             take(&mut known, 2, &end);
         }
@@ -385,7 +388,7 @@ fn what_a_new_snapshot_repeats_is_counted_once() {
         assert_eq!((known.status().unknown, known.status().turn), (1, 3));
         assert_eq!((known.status().run_id, known.len()), (Some(1), 1));
     }
-    let mut fresh = Conversation::new(String::new());
+    let mut fresh = ConversationStore::new(String::new());
     fresh.restore(&snapshot(&records, 1, 3), Duration::ZERO);
     assert_eq!(fresh.status(), known.status());
 }
@@ -405,7 +408,7 @@ fn older_pages_come_in_front_and_their_calls_get_their_results() {
     let whole = conversation(&records);
     for from in 1..=7 {
         for middle in 1..=from {
-            let mut known = Conversation::new(String::new());
+            let mut known = ConversationStore::new(String::new());
             known.restore(&snapshot(&records, from, 7), Duration::ZERO);
             assert_eq!(known.oldest_seq(), (from > 1).then_some(from));
             let seen = ids(&known);
@@ -430,7 +433,7 @@ fn a_result_is_kept_short_until_all_of_it_is_asked_for() {
     let long = "line\n".repeat(500);
     let records = [call("a"), result("a", &long), call("b")];
     let mut known = conversation(&records);
-    let lines = |known: &Conversation| all(known)[0].matches("line").count();
+    let lines = |known: &ConversationStore| all(known)[0].matches("line").count();
     let digest = known.digest();
     assert_eq!(lines(&known), 101);
     assert!(!known.replace_cut(9, &records[1]));
@@ -481,14 +484,14 @@ fn the_status_follows_the_events() {
             "state": "idle", "message": ""}),
         )
     };
-    assert_eq!(pass(&mut known, &attached(7)), Applied::Missed);
-    assert_eq!(pass(&mut known, &attached(6)), Applied::Changed);
+    assert_eq!(pass(&mut known, &attached(7)), EventApplied::Missed);
+    assert_eq!(pass(&mut known, &attached(6)), EventApplied::Changed);
     assert_eq!(
         (known.status().state, known.status().run_id),
-        (State::Idle, None)
+        (ActivityState::Idle, None)
     );
     let reset = event(json!({"type": "reset", "reason": "x",
         "snapshot": serde_json::to_value(snapshot(&[user("n")], 1, 1)).unwrap()}));
-    assert_eq!(pass(&mut known, &reset), Applied::Changed);
+    assert_eq!(pass(&mut known, &reset), EventApplied::Changed);
     assert_eq!(all(&known), ["Named(\"ana\"): n"]);
 }

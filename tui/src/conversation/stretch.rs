@@ -3,18 +3,22 @@
 //! Invariant: between two parts, and before the first one when nothing older can be had, every missing record is
 //! covered by a remark.
 
-use harness_protocol::{Event, History, Snapshot};
+use harness_protocol::{ConversationSnapshot, Event, HistoryPage};
 
-use super::entries::{New, sum};
-use super::fold::Fold;
+use super::entries::{NewPart, sum};
+use super::fold::StretchFold;
 use super::part::PartId;
 use super::pending::Pending;
-use super::position::Position;
+use super::position::StreamPosition;
 use super::remarks;
 
-impl Fold {
+impl StretchFold {
     /// Takes the parts of a snapshot. Returns the first record that is accounted for then.
-    pub(super) fn snapshot(&mut self, snapshot: &Snapshot, pending: &mut Pending) -> u64 {
+    pub(super) fn snapshot(
+        &mut self,
+        snapshot: &ConversationSnapshot,
+        pending: &mut Pending,
+    ) -> u64 {
         let history = &snapshot.history;
         for past in &history.events {
             if let Event::User { key: Some(key), .. } = &past.event {
@@ -22,14 +26,14 @@ impl Fold {
             }
         }
         let last = history.events.last().map_or(0, |past| past.seq);
-        let position = Position::parse(&snapshot.position);
+        let position = StreamPosition::parse(&snapshot.position);
         let last = position.map_or(last, |position| position.seq.max(last));
         self.stretch(history, last.saturating_add(1), pending)
     }
 
     /// Takes the records of a stretch that come before record `end`. Returns the first record that is accounted for
     /// then: earlier ones are on an older page.
-    pub(super) fn stretch(&mut self, history: &History, end: u64, pending: &Pending) -> u64 {
+    pub(super) fn stretch(&mut self, history: &HistoryPage, end: u64, pending: &Pending) -> u64 {
         let mut first = history.before.map_or(1, |_| end);
         let mut reached = history.before.is_none().then_some(0);
         for past in history.events.iter().filter(|past| past.seq < end) {
@@ -52,7 +56,7 @@ impl Fold {
     /// place of the first of them, so that it is known again when it comes again.
     pub(super) fn missing(&mut self, after: u64, before: u64) -> Option<PartId> {
         let seq = after.saturating_add(1);
-        let new = New {
+        let new = NewPart {
             seq: Some(seq),
             at: None,
             kind: remarks::gap(after, before),
@@ -63,7 +67,7 @@ impl Fold {
 }
 
 /// The last run that a snapshot names.
-pub(super) fn last_run(snapshot: &Snapshot) -> Option<u64> {
+pub(super) fn last_run(snapshot: &ConversationSnapshot) -> Option<u64> {
     let events = snapshot.history.events.iter();
     let runs = events.filter_map(|past| run_of(&past.event));
     runs.chain(snapshot.summary.run_id).max()

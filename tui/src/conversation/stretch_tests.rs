@@ -1,12 +1,12 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use harness_protocol::{Damage, Event, History, PastEvent, Snapshot};
+use harness_protocol::{ConversationSnapshot, Damage, Event, HistoryPage, PastEvent};
 use proptest::prelude::*;
 use serde_json::json;
 
 use crate::conversation::testing::*;
-use crate::conversation::{Applied, Conversation};
+use crate::conversation::{ConversationStore, EventApplied};
 
 /// A journal of which some records cannot be read, as a service shows it.
 struct Journal {
@@ -23,28 +23,28 @@ impl Journal {
     }
 
     /// The page up to record `end`.
-    fn page(&self, end: u64, limit: u64) -> History {
+    fn page(&self, end: u64, limit: u64) -> HistoryPage {
         let start = end.saturating_sub(limit);
         let is_there = |past: &PastEvent| !self.holes.contains(&past.seq);
         let events = history(&self.records, start + 1, end).events;
         let events: Vec<_> = events.into_iter().filter(is_there).collect();
         let first = events.first().map_or(start + 1, |first| first.seq);
-        History {
+        HistoryPage {
             before: (first > 1).then_some(first),
             after: None,
             events,
         }
     }
 
-    fn snapshot(&self, end: u64, limit: u64) -> Snapshot {
-        Snapshot {
+    fn snapshot(&self, end: u64, limit: u64) -> ConversationSnapshot {
+        ConversationSnapshot {
             history: self.page(end, limit),
             ..snapshot(&self.records, 1, end)
         }
     }
 
     /// The passing events behind a record, up to the next one.
-    fn follow(&self, known: &mut Conversation, after: u64, end: u64) {
+    fn follow(&self, known: &mut ConversationStore, after: u64, end: u64) {
         let mut at = after;
         for seq in after + 1..=end + 1 {
             if self.holes.contains(&seq) && seq <= end {
@@ -52,18 +52,18 @@ impl Journal {
             }
             if seq > at + 1 {
                 let gap = event(json!({"type": "gap", "after": at, "before": seq}));
-                assert_eq!(pass(known, &gap), Applied::Changed);
+                assert_eq!(pass(known, &gap), EventApplied::Changed);
             }
             if seq <= end {
                 let taken = take(known, seq, &self.records[usize::try_from(seq - 1).unwrap()]);
-                assert_eq!(taken, Applied::Changed);
+                assert_eq!(taken, EventApplied::Changed);
             }
             at = seq;
         }
     }
 
     /// Loads all that is older.
-    fn load(&self, known: &mut Conversation, limit: u64) {
+    fn load(&self, known: &mut ConversationStore, limit: u64) {
         while let Some(before) = known.oldest_seq() {
             let page = self.page(before - 1, limit);
             known.prepend(&page);
@@ -96,8 +96,8 @@ impl Journal {
     }
 }
 
-fn attached(snapshot: &Snapshot) -> Conversation {
-    let mut known = Conversation::new(String::new());
+fn attached(snapshot: &ConversationSnapshot) -> ConversationStore {
+    let mut known = ConversationStore::new(String::new());
     known.restore(snapshot, Duration::ZERO);
     known
 }
@@ -168,7 +168,7 @@ fn a_new_snapshot_keeps_the_remark_and_the_ids_behind_it() {
 #[test]
 fn what_is_damaged_is_said_once_behind_what_was_loaded() {
     let journal = Journal::new([3]);
-    let damaged = |end, limit| Snapshot {
+    let damaged = |end, limit| ConversationSnapshot {
         damage: Some(Damage {
             parts: 1,
             bytes: 130,

@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use harness_protocol::{
-    ConversationState, Event, History, PastEvent, Settings, Snapshot, State, Summary, Usage,
+    ActivityState, ConversationSnapshot, ConversationState, ConversationSummary, Event,
+    HistoryPage, PastEvent, Settings, TokenUsage,
 };
 use serde_json::json;
 
-use super::{Applied, Conversation, Part, PartKind, ToolOutcome};
+use super::{CallOutcome, ConversationStore, EventApplied, Part, PartKind};
 
 /// The life of the journals of tests.
 pub(crate) const EPOCH: &str = "00000000000000aa";
@@ -45,7 +46,7 @@ pub(crate) fn status(state: &str, message: &str) -> Event {
 }
 
 pub(crate) fn run_ended(outcome: &str, message: &str) -> Event {
-    let usage = serde_json::to_value(Usage::default()).unwrap();
+    let usage = serde_json::to_value(TokenUsage::default()).unwrap();
     event(
         json!({"type": "run_ended", "run_id": 1, "outcome": outcome, "message": message, "usage": usage}),
     )
@@ -60,13 +61,13 @@ pub(crate) fn position(seq: u64) -> String {
 }
 
 /// The records `first..=last` of these, counted from 1.
-pub(crate) fn history(records: &[Event], first: u64, last: u64) -> History {
+pub(crate) fn history(records: &[Event], first: u64, last: u64) -> HistoryPage {
     let events = (first..=last).map(|seq| PastEvent {
         seq,
         id: position(seq),
         event: records[usize::try_from(seq).unwrap() - 1].clone(),
     });
-    History {
+    HistoryPage {
         events: events.collect(),
         before: (first > 1).then_some(first),
         after: None,
@@ -74,11 +75,11 @@ pub(crate) fn history(records: &[Event], first: u64, last: u64) -> History {
 }
 
 /// A snapshot behind record `last` with the records from `first` on.
-pub(crate) fn snapshot(records: &[Event], first: u64, last: u64) -> Snapshot {
-    Snapshot {
+pub(crate) fn snapshot(records: &[Event], first: u64, last: u64) -> ConversationSnapshot {
+    ConversationSnapshot {
         approvals: Vec::new(),
         jobs: Vec::new(),
-        summary: Summary {
+        summary: ConversationSummary {
             workspace: None,
             id: "c".to_owned(),
             title: None,
@@ -87,14 +88,14 @@ pub(crate) fn snapshot(records: &[Event], first: u64, last: u64) -> Snapshot {
             prompts: 0,
             turns: 0,
             records: last,
-            usage: Usage::default(),
+            usage: TokenUsage::default(),
             created_at: 0,
             active_at: 0,
             jobs: 0,
             error: None,
             failure: None,
         },
-        state: State::Thinking,
+        state: ActivityState::Thinking,
         message: String::new(),
         settings: Settings::default(),
         queue: vec![],
@@ -109,8 +110,8 @@ pub(crate) fn snapshot(records: &[Event], first: u64, last: u64) -> Snapshot {
 }
 
 /// A conversation that saw all of these come.
-pub(crate) fn conversation(records: &[Event]) -> Conversation {
-    let mut conversation = Conversation::new("own".to_owned());
+pub(crate) fn conversation(records: &[Event]) -> ConversationStore {
+    let mut conversation = ConversationStore::new("own".to_owned());
     conversation.restore(&snapshot(&[], 1, 0), Duration::ZERO);
     for (seq, event) in (1..).zip(records) {
         take(&mut conversation, seq, event);
@@ -119,12 +120,12 @@ pub(crate) fn conversation(records: &[Event]) -> Conversation {
 }
 
 /// Takes record `seq`.
-pub(crate) fn take(conversation: &mut Conversation, seq: u64, event: &Event) -> Applied {
+pub(crate) fn take(conversation: &mut ConversationStore, seq: u64, event: &Event) -> EventApplied {
     conversation.apply(event, Some(&position(seq)), Duration::ZERO)
 }
 
 /// Takes what passes.
-pub(crate) fn pass(conversation: &mut Conversation, event: &Event) -> Applied {
+pub(crate) fn pass(conversation: &mut ConversationStore, event: &Event) -> EventApplied {
     conversation.apply(event, None, Duration::ZERO)
 }
 
@@ -152,8 +153,8 @@ pub(crate) fn shown(part: &Part) -> String {
         }
         PartKind::Tool(tool) => {
             let outcome = match &tool.outcome {
-                ToolOutcome::Ended(result) => format!("= {}", result.text),
-                ToolOutcome::Skipped { reason } => format!("skipped: {reason}"),
+                CallOutcome::Ended(result) => format!("= {}", result.text),
+                CallOutcome::Skipped { reason } => format!("skipped: {reason}"),
                 other => format!("{other:?}"),
             };
             format!("{} {} {outcome}", tool.call_id, tool.input)
@@ -169,11 +170,11 @@ pub(crate) fn shown(part: &Part) -> String {
 }
 
 /// The rows, from top to bottom.
-pub(crate) fn all(conversation: &Conversation) -> Vec<String> {
+pub(crate) fn all(conversation: &ConversationStore) -> Vec<String> {
     conversation.parts().map(shown).collect()
 }
 
 /// The ids of all parts.
-pub(crate) fn ids(conversation: &Conversation) -> Vec<i64> {
+pub(crate) fn ids(conversation: &ConversationStore) -> Vec<i64> {
     conversation.parts().map(|part| part.id.0).collect()
 }

@@ -10,7 +10,7 @@ use super::pending::Pending;
 
 /// A message that waits, in its shown form. All texts are unchanged.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Waits {
+pub(crate) struct WaitingMessage {
     /// Names it within its conversation.
     pub(crate) item: u64,
     /// The queue in which it waits.
@@ -25,15 +25,15 @@ pub(crate) struct Waits {
 
 /// The queues of a conversation, in the order in which they are said: steering first.
 #[derive(Debug, Default)]
-pub(super) struct Waiting {
-    items: Vec<Waits>,
+pub(super) struct WaitingQueues {
+    items: Vec<WaitingMessage>,
     /// The greatest name that has come.
     last: u64,
 }
 
-impl Waiting {
+impl WaitingQueues {
     /// The queued messages.
-    pub(super) fn items(&self) -> &[Waits] {
+    pub(super) fn items(&self) -> &[WaitingMessage] {
         &self.items
     }
 
@@ -44,7 +44,7 @@ impl Waiting {
             if let Some(key) = &item.key {
                 pending.remove(key);
             }
-            self.add(Waits {
+            self.add(WaitingMessage {
                 item: item.item,
                 queue: item.queue,
                 content: item.content.clone(),
@@ -69,7 +69,7 @@ impl Waiting {
                 if let Some(key) = key {
                     pending.remove(key);
                 }
-                self.add(Waits {
+                self.add(WaitingMessage {
                     item: *item,
                     queue: *queue,
                     content: content.clone(),
@@ -88,7 +88,7 @@ impl Waiting {
     /// The service let a message of ours wait. Its event may have come, and even its end.
     pub(super) fn accepted(&mut self, item: u64, queue: Queue, content: String, files: usize) {
         if item > self.last {
-            self.add(Waits {
+            self.add(WaitingMessage {
                 item,
                 queue,
                 content,
@@ -104,12 +104,12 @@ impl Waiting {
     }
 
     /// Adds an item; whether it was not there.
-    fn add(&mut self, waits: Waits) -> bool {
+    fn add(&mut self, waits: WaitingMessage) -> bool {
         self.last = self.last.max(waits.item);
         if self.items.iter().any(|known| known.item == waits.item) {
             return false;
         }
-        let place = |of: &Waits| (of.queue == Queue::FollowUp, of.item);
+        let place = |of: &WaitingMessage| (of.queue == Queue::FollowUp, of.item);
         let at = self
             .items
             .partition_point(|known| place(known) < place(&waits));

@@ -2,7 +2,7 @@ use harness_protocol::Queue;
 use serde_json::json;
 
 use super::super::testing::*;
-use super::super::{Applied, Author};
+use super::super::{Author, EventApplied};
 use super::*;
 
 fn queued(item: u64, queue: &str, content: &str, key: &str) -> Event {
@@ -21,7 +21,7 @@ fn said(item: u64, content: &str, key: &str) -> Event {
     )
 }
 
-fn strip(conversation: &super::super::Conversation) -> Vec<(u64, &str)> {
+fn strip(conversation: &super::super::ConversationStore) -> Vec<(u64, &str)> {
     let waiting = conversation.waiting().iter();
     waiting
         .map(|waits| (waits.item, waits.content.as_str()))
@@ -55,11 +55,14 @@ fn what_is_said_becomes_a_part_and_what_is_withdrawn_goes() {
     ]);
     assert_eq!(
         take(&mut known, 4, &said(1, "one", "a-1")),
-        Applied::Changed
+        EventApplied::Changed
     );
     assert_eq!(strip(&known), [(2, "two"), (3, "three")]);
     assert_eq!(all(&known), ["Unnamed: one"]);
-    assert_eq!(take(&mut known, 5, &withdrawn(&[3, 9])), Applied::Changed);
+    assert_eq!(
+        take(&mut known, 5, &withdrawn(&[3, 9])),
+        EventApplied::Changed
+    );
     assert_eq!(strip(&known), [(2, "two")]);
     assert_eq!(known.len(), 1);
 }

@@ -5,16 +5,16 @@ use proptest::prelude::*;
 use super::words::pairs;
 use super::*;
 use crate::highlight::Language;
-use crate::layout::Block;
+use crate::layout::PartLayout;
 use crate::layout::picture::{picture, text};
 use crate::theme::{Depth, Scheme, Theme};
 
-fn block(diff: &str, width: usize) -> Block {
+fn block(diff: &str, width: usize) -> PartLayout {
     let diff = Diff::read(diff);
-    Block {
+    PartLayout {
         rows: diff.rows(0, width, usize::MAX),
         source: diff.text,
-        ..Block::default()
+        ..PartLayout::default()
     }
 }
 

@@ -13,13 +13,13 @@ const MAX_WORK: usize = 4_000_000;
 pub(crate) struct Diff {
     /// Its lines, with nothing in them that would steer a terminal.
     pub(crate) text: String,
-    pub(super) lines: Vec<Line>,
+    pub(super) lines: Vec<DiffLine>,
 }
 
 /// A line of a diff.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Line {
-    pub(super) kind: Kind,
+pub(super) struct DiffLine {
+    pub(super) kind: DiffLineKind,
     /// Its number in the new file, or in the old one if the line was removed.
     pub(super) number: Option<u32>,
     /// Its range in the text, with its sign.
@@ -32,7 +32,7 @@ pub(super) struct Line {
 
 /// The kind of a line of a diff.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum DiffLineKind {
     /// The line is unchanged.
     Same,
     /// It is new.
@@ -65,8 +65,8 @@ impl Diff {
             }
             let start = read.text.len();
             read.text.push_str(&line);
-            let kind = Kind::from_line(&line);
-            read.lines.push(Line {
+            let kind = DiffLineKind::from_line(&line);
+            read.lines.push(DiffLine {
                 kind,
                 number: place.next(kind, &line),
                 range: start..read.text.len(),
@@ -89,7 +89,7 @@ impl Diff {
     }
 }
 
-impl Kind {
+impl DiffLineKind {
     fn from_line(line: &str) -> Self {
         match line.as_bytes().first() {
             Some(b'+') => Self::Added,
@@ -110,22 +110,22 @@ struct Numbers {
 }
 
 impl Numbers {
-    fn next(&mut self, kind: Kind, line: &str) -> Option<u32> {
+    fn next(&mut self, kind: DiffLineKind, line: &str) -> Option<u32> {
         let take = |number: &mut Option<u32>| {
             let taken = *number;
             *number = number.map(|number| number.saturating_add(1));
             taken
         };
         match kind {
-            Kind::Hunk => {
+            DiffLineKind::Hunk => {
                 self.hunks += 1;
                 (self.old, self.new) = begins(line).unzip();
                 None
             }
-            Kind::Remark => None,
-            Kind::Added => take(&mut self.new),
-            Kind::Removed => take(&mut self.old),
-            Kind::Same => {
+            DiffLineKind::Remark => None,
+            DiffLineKind::Added => take(&mut self.new),
+            DiffLineKind::Removed => take(&mut self.old),
+            DiffLineKind::Same => {
                 take(&mut self.old);
                 take(&mut self.new)
             }

@@ -3,9 +3,9 @@
 use std::ops::Range;
 
 use super::Diff;
-use super::read::{Kind, Line};
+use super::read::{DiffLine, DiffLineKind};
 use crate::highlight::{Code, Language};
-use crate::layout::{Piece, Row};
+use crate::layout::{RowPiece, ScreenRow};
 use crate::text;
 use crate::theme::{Look, Token};
 
@@ -22,8 +22,8 @@ pub(crate) fn looks(line: &str, ground: Token) -> (Look, Look) {
         return (QUIET.on(ground), QUIET.on(ground));
     }
     match line.as_bytes().first() {
-        Some(b'+') => of_kind(Kind::Added),
-        Some(b'-') => of_kind(Kind::Removed),
+        Some(b'+') => of_kind(DiffLineKind::Added),
+        Some(b'-') => of_kind(DiffLineKind::Removed),
         _ => (
             Look::new(Token::Text).on(ground),
             Look::new(Token::Text).on(ground),
@@ -31,7 +31,7 @@ pub(crate) fn looks(line: &str, ground: Token) -> (Look, Look) {
     }
 }
 
-fn of_kind(kind: Kind) -> (Look, Look) {
+fn of_kind(kind: DiffLineKind) -> (Look, Look) {
     let on = |sign, ground| {
         (
             Look::new(sign).on(ground),
@@ -39,16 +39,16 @@ fn of_kind(kind: Kind) -> (Look, Look) {
         )
     };
     match kind {
-        Kind::Added => on(Token::Added, Token::AddedLine),
-        Kind::Removed => on(Token::Removed, Token::RemovedLine),
-        Kind::Same => (Look::new(Token::Text), Look::new(Token::Text)),
-        Kind::Hunk | Kind::Remark => (QUIET, QUIET),
+        DiffLineKind::Added => on(Token::Added, Token::AddedLine),
+        DiffLineKind::Removed => on(Token::Removed, Token::RemovedLine),
+        DiffLineKind::Same => (Look::new(Token::Text), Look::new(Token::Text)),
+        DiffLineKind::Hunk | DiffLineKind::Remark => (QUIET, QUIET),
     }
 }
 
 impl Diff {
     /// The rows of its first lines, if its text begins at `at` of a source.
-    pub(crate) fn rows(&self, at: usize, width: usize, lines: usize) -> Vec<Row> {
+    pub(crate) fn rows(&self, at: usize, width: usize, lines: usize) -> Vec<ScreenRow> {
         let last = self.lines.iter().filter_map(|line| line.number).max();
         let digits = match last {
             Some(last) if width >= MIN_WIDTH_WITH_NUMBERS => last.to_string().len(),
@@ -64,7 +64,7 @@ impl Diff {
     /// Number of lines after the first ones, and of their hunks.
     pub(crate) fn rest(&self, lines: usize) -> (usize, usize) {
         let rest = self.lines.iter().skip(lines);
-        let rest = rest.filter(|line| line.kind != Kind::Hunk);
+        let rest = rest.filter(|line| line.kind != DiffLineKind::Hunk);
         let mut hunks: Vec<usize> = rest.clone().map(|line| line.hunk).collect();
         hunks.dedup();
         (rest.count(), hunks.len())
@@ -90,19 +90,25 @@ impl Diff {
                 continue;
             }
             match line.kind {
-                Kind::Added => new.push(&place),
-                Kind::Removed => old.push(&place),
-                Kind::Same => {
+                DiffLineKind::Added => new.push(&place),
+                DiffLineKind::Removed => old.push(&place),
+                DiffLineKind::Same => {
                     old.push(&place);
                     new.push(&place);
                 }
-                Kind::Hunk | Kind::Remark => {}
+                DiffLineKind::Hunk | DiffLineKind::Remark => {}
             }
         }
         codes
     }
 
-    fn line(&self, line: &Line, at: usize, (width, digits): (usize, usize), rows: &mut Vec<Row>) {
+    fn line(
+        &self,
+        line: &DiffLine,
+        at: usize,
+        (width, digits): (usize, usize),
+        rows: &mut Vec<ScreenRow>,
+    ) {
         let (sign, look) = of_kind(line.kind);
         let gutter = match digits {
             0 => 0,
@@ -112,7 +118,7 @@ impl Diff {
             ground: look.ground,
             ..QUIET
         };
-        let has_sign = !matches!(line.kind, Kind::Hunk | Kind::Remark);
+        let has_sign = !matches!(line.kind, DiffLineKind::Hunk | DiffLineKind::Remark);
         let text = self.text.get(line.range.clone()).unwrap_or_default();
         let behind_sign = line.sign_len(&self.text);
         let hanging = gutter + usize::from(has_sign);
@@ -122,22 +128,22 @@ impl Diff {
         for (number, part) in text::break_anywhere(body, room).into_iter().enumerate() {
             let mut pieces = Vec::new();
             if number > 0 && hangs {
-                pieces.push(Piece::drawn(" ".repeat(hanging), quiet));
+                pieces.push(RowPiece::drawn(" ".repeat(hanging), quiet));
             } else if number == 0 {
                 if gutter > 0 {
                     let shown = line.number.map(|number| number.to_string());
                     let shown = shown.unwrap_or_default();
-                    pieces.push(Piece::drawn(format!("{shown:>digits$} "), quiet));
+                    pieces.push(RowPiece::drawn(format!("{shown:>digits$} "), quiet));
                 }
                 if behind_sign > 0 {
                     let start = at + line.range.start;
-                    pieces.push(Piece::source(start..start + behind_sign, sign));
+                    pieces.push(RowPiece::source(start..start + behind_sign, sign));
                 }
             }
             let start = line.range.start + behind_sign;
             let part = start + part.start..start + part.end;
             pieces.extend(line.pieces(at, part, look));
-            rows.push(Row {
+            rows.push(ScreenRow {
                 pieces,
                 fill: look.ground,
             });
@@ -145,28 +151,28 @@ impl Diff {
     }
 }
 
-impl Line {
+impl DiffLine {
     /// Length of its sign in bytes. A line of a text that is not quite a diff may have none.
     fn sign_len(&self, text: &str) -> usize {
         let has_sign = match self.kind {
-            Kind::Added | Kind::Removed => true,
-            Kind::Same => text[self.range.clone()].starts_with(' '),
-            Kind::Hunk | Kind::Remark => false,
+            DiffLineKind::Added | DiffLineKind::Removed => true,
+            DiffLineKind::Same => text[self.range.clone()].starts_with(' '),
+            DiffLineKind::Hunk | DiffLineKind::Remark => false,
         };
         usize::from(has_sign)
     }
 
     /// A part of it, with the words that differ on their ground.
-    fn pieces(&self, at: usize, part: Range<usize>, look: Look) -> Vec<Piece> {
+    fn pieces(&self, at: usize, part: Range<usize>, look: Look) -> Vec<RowPiece> {
         let ground = match self.kind {
-            Kind::Removed => Token::RemovedWord,
+            DiffLineKind::Removed => Token::RemovedWord,
             _ => Token::AddedWord,
         };
         let mut pieces = Vec::new();
         let mut start = part.start;
         let mut push = |range: Range<usize>, look| {
             if !range.is_empty() {
-                pieces.push(Piece::source(at + range.start..at + range.end, look));
+                pieces.push(RowPiece::source(at + range.start..at + range.end, look));
             }
         };
         for word in &self.words {

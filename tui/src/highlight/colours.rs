@@ -6,9 +6,9 @@ use std::hash::{Hash as _, Hasher as _};
 use std::ops::Range;
 
 use super::parse::{MAX_BYTES, MAX_LINES};
-use super::{Answer, Code, Key, Language, Request, Span};
+use super::{Code, CodeKey, Language, ParsedColours, Request, Span};
 use crate::conversation::{Part, PartId};
-use crate::layout::{Block, Mark};
+use crate::layout::{Mark, PartLayout};
 
 /// Maximum number of stretches that are kept; those shown last stay.
 const MAX_SPANS: usize = 100_000;
@@ -17,8 +17,8 @@ const MAX_CODES: usize = 256;
 
 /// The colours of codes that have come so far.
 #[derive(Debug, Default)]
-pub(crate) struct Colours {
-    codes: HashMap<Key, Colour>,
+pub(crate) struct CodeColours {
+    codes: HashMap<CodeKey, Colour>,
     /// Number of requests that were made.
     number: u64,
     /// Counts up with each look at the screen.
@@ -41,7 +41,7 @@ struct Colour {
     used: u64,
 }
 
-impl Colours {
+impl CodeColours {
     /// Forgets all colours.
     pub(crate) fn clear(&mut self) {
         self.codes.clear();
@@ -54,11 +54,11 @@ impl Colours {
     }
 
     /// The request for the code of a part, up to a place in the source of its layout.
-    pub(crate) fn wanted(&mut self, part: &Part, block: &Block, end: usize) -> Vec<Request> {
+    pub(crate) fn wanted(&mut self, part: &Part, block: &PartLayout, end: usize) -> Vec<Request> {
         let codes = block.code.iter().enumerate();
         codes
             .filter_map(|(number, code)| {
-                let key = Key {
+                let key = CodeKey {
                     part: part.id,
                     code: number,
                 };
@@ -69,7 +69,7 @@ impl Colours {
 
     fn wanted_of(
         &mut self,
-        key: Key,
+        key: CodeKey,
         revision: u32,
         code: &Code,
         source: &str,
@@ -120,7 +120,7 @@ impl Colours {
     }
 
     /// Takes an answer; whether something on the screen may look otherwise.
-    pub(crate) fn take(&mut self, answer: Answer) -> bool {
+    pub(crate) fn take(&mut self, answer: ParsedColours) -> bool {
         let Some(known) = self.codes.get_mut(&answer.key) else {
             return false;
         };
@@ -143,10 +143,15 @@ impl Colours {
     }
 
     /// The colours of a part that are known, within a range of the source of its layout.
-    pub(crate) fn marks(&self, part: PartId, block: &Block, range: &Range<usize>) -> Vec<Mark> {
+    pub(crate) fn marks(
+        &self,
+        part: PartId,
+        block: &PartLayout,
+        range: &Range<usize>,
+    ) -> Vec<Mark> {
         let mut marks = Vec::new();
         for (number, code) in block.code.iter().enumerate() {
-            let key = Key { part, code: number };
+            let key = CodeKey { part, code: number };
             if let Some(known) = self.codes.get(&key) {
                 known.mark(code, range, &mut marks);
             }

@@ -10,7 +10,7 @@ use crate::theme::Token;
 /// Spec: [VIEW-285]
 #[test]
 fn code_is_asked_for_once_and_only_as_far_as_it_is_near_the_screen() {
-    let mut colours = Colours::default();
+    let mut colours = CodeColours::default();
     let block = block("rust", &"let a = 1;\n".repeat(100));
     let wanted = colours.wanted(&part(1), &block, 50);
     assert_eq!(wanted.len(), 1);
@@ -34,7 +34,7 @@ fn code_is_asked_for_once_and_only_as_far_as_it_is_near_the_screen() {
 /// Spec: [VIEW-284]
 #[test]
 fn code_that_is_another_is_read_anew_and_one_without_a_language_is_not_read() {
-    let mut colours = Colours::default();
+    let mut colours = CodeColours::default();
     let mut reader = CodeReader::new();
     let first = block("rust", "let a;\nlet b;\n");
     settle(&mut colours, &mut reader, &part(1), &first);
@@ -58,7 +58,7 @@ fn code_that_is_another_is_read_anew_and_one_without_a_language_is_not_read() {
 /// Spec: [VIEW-285]
 #[test]
 fn an_answer_that_the_thread_cannot_give_is_asked_for_from_the_start() {
-    let mut colours = Colours::default();
+    let mut colours = CodeColours::default();
     let block = block("rust", &"let a = 1;\n".repeat(20));
     let first = colours.wanted(&part(1), &block, 50);
     colours.take(answer(&first[0]));
@@ -79,7 +79,7 @@ proptest! {
         step in 1_usize..9,
     ) {
         let mut reader = CodeReader::new();
-        let mut growing = Colours::default();
+        let mut growing = CodeColours::default();
         let mut revision = 0;
         let ends = (0..text.len()).step_by(step).chain([text.len()]);
         for end in ends {
@@ -88,7 +88,7 @@ proptest! {
             settle(&mut growing, &mut reader, &part(revision), &now);
         }
         let whole = block("rust", &text);
-        let mut at_once = Colours::default();
+        let mut at_once = CodeColours::default();
         settle(&mut at_once, &mut CodeReader::new(), &part(1), &whole);
         let all = 0..text.len() + 1;
         prop_assert_eq!(

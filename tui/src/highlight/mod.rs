@@ -15,10 +15,10 @@ mod scopes;
 mod thread;
 
 pub(crate) use code::Code;
-pub(crate) use colours::Colours;
+pub(crate) use colours::CodeColours;
 pub(crate) use language::Language;
-pub use parse::{Answer, Request};
-pub(crate) use parse::{Key, Span};
+pub(crate) use parse::{CodeKey, Span};
+pub use parse::{ParsedColours, Request};
 pub(crate) use thread::start;
 
 #[cfg(test)]

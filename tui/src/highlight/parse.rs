@@ -20,7 +20,7 @@ pub(super) const MAX_TIME: Duration = Duration::from_millis(100);
 
 /// Names code on the screen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct Key {
+pub(crate) struct CodeKey {
     /// The part that has the code.
     pub(crate) part: PartId,
     /// Index of the code in that part.
@@ -30,7 +30,7 @@ pub(crate) struct Key {
 /// Lines of code that want colours.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
-    pub(crate) key: Key,
+    pub(crate) key: CodeKey,
     /// Names the request, and its answer.
     pub(crate) number: u64,
     pub(crate) language: Language,
@@ -42,19 +42,19 @@ pub struct Request {
 
 /// The colours of lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Answer {
-    pub(crate) key: Key,
+pub struct ParsedColours {
+    pub(crate) key: CodeKey,
     pub(crate) number: u64,
-    pub(crate) result: Result<Read, Lost>,
+    pub(crate) result: Result<ReadColours, LostLines>,
 }
 
 /// The thread does not remember the lines before those that it was asked about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Lost;
+pub(crate) struct LostLines;
 
 /// The colours of the lines that were read.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Read {
+pub(crate) struct ReadColours {
     /// All but plain text, in the order of the text.
     pub(crate) spans: Vec<Span>,
     /// True if the rest of the code stays plain.
@@ -111,7 +111,7 @@ impl Parse {
         set: &SyntaxSet,
         scopes: &mut Scopes,
         clock: &dyn Fn() -> Duration,
-    ) -> Read {
+    ) -> ReadColours {
         let begun = clock();
         let before = self.spent;
         let mut spans = Vec::new();
@@ -137,7 +137,7 @@ impl Parse {
             }
             self.spent = before + clock().saturating_sub(begun);
         }
-        Read {
+        ReadColours {
             spans,
             is_over: self.is_over,
         }

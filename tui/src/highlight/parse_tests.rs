@@ -6,7 +6,7 @@ use std::time::Duration;
 use proptest::prelude::*;
 use syntect::parsing::SyntaxSet;
 
-use super::parse::{MAX_BYTES, MAX_LINE, MAX_LINES, MAX_TIME, Parse, Read};
+use super::parse::{MAX_BYTES, MAX_LINE, MAX_LINES, MAX_TIME, Parse, ReadColours};
 use super::scopes::Scopes;
 use super::*;
 use crate::theme::Token;
@@ -22,12 +22,12 @@ fn parse(language: &str, set: &SyntaxSet) -> Parse {
     Parse::new(&Language::of_fence(language).unwrap(), set).unwrap()
 }
 
-fn read(language: &str, text: &str) -> Read {
+fn read(language: &str, text: &str) -> ReadColours {
     let set = two_face::syntax::extra_newlines();
     parse(language, &set).read(text, &set, &mut Scopes::new(), &no_time)
 }
 
-fn words(text: &str, read: &Read) -> Vec<(Token, String)> {
+fn words(text: &str, read: &ReadColours) -> Vec<(Token, String)> {
     let lines: Vec<&str> = text.split('\n').collect();
     let word = |span: &Span| {
         let line = lines[usize::try_from(span.line).unwrap()];

@@ -1,9 +1,9 @@
 //! Codes for tests, and a thread that answers at once.
 
 use super::thread::CodeReader;
-use super::{Answer, Code, Colours, Language, Request};
+use super::{Code, CodeColours, Language, ParsedColours, Request};
 use crate::conversation::{Part, PartId, PartKind};
-use crate::layout::{Block, Mark};
+use crate::layout::{Mark, PartLayout};
 
 /// A part of that revision.
 pub(crate) fn part(revision: u32) -> Part {
@@ -20,27 +20,32 @@ pub(crate) fn part(revision: u32) -> Part {
 }
 
 /// A layout that is all code.
-pub(crate) fn block(language: &str, source: &str) -> Block {
+pub(crate) fn block(language: &str, source: &str) -> PartLayout {
     let mut code = Code::new(Language::of_fence(language));
     let mut start = 0;
     for line in source.split('\n') {
         code.push(&(start..start + line.len()));
         start += line.len() + 1;
     }
-    Block {
+    PartLayout {
         source: source.to_owned(),
         code: vec![code],
-        ..Block::default()
+        ..PartLayout::default()
     }
 }
 
 /// Answers a request at once.
-pub(crate) fn answer(request: &Request) -> Answer {
+pub(crate) fn answer(request: &Request) -> ParsedColours {
     CodeReader::new().answer(request)
 }
 
 /// Asks for all that is wanted until nothing is.
-pub(super) fn settle(colours: &mut Colours, reader: &mut CodeReader, part: &Part, block: &Block) {
+pub(super) fn settle(
+    colours: &mut CodeColours,
+    reader: &mut CodeReader,
+    part: &Part,
+    block: &PartLayout,
+) {
     colours.look();
     loop {
         let wanted = colours.wanted(part, block, usize::MAX);
@@ -54,7 +59,7 @@ pub(super) fn settle(colours: &mut Colours, reader: &mut CodeReader, part: &Part
 }
 
 /// The marks in words.
-pub(crate) fn words(block: &Block, marks: &[Mark]) -> Vec<String> {
+pub(crate) fn words(block: &PartLayout, marks: &[Mark]) -> Vec<String> {
     let word = |mark: &Mark| format!("{:?} {}", mark.token, &block.source[mark.range.clone()]);
     marks.iter().map(word).collect()
 }

@@ -10,7 +10,7 @@ use nix::time::{ClockId, clock_gettime};
 use syntect::parsing::SyntaxSet;
 
 use super::Language;
-use super::parse::{Answer, Key, Lost, Parse, Read, Request};
+use super::parse::{CodeKey, LostLines, Parse, ParsedColours, ReadColours, Request};
 use super::scopes::Scopes;
 
 /// In how many codes it is known where the last request ended.
@@ -21,7 +21,7 @@ const MAX_PARSES: usize = 8;
 /// # Errors
 /// If the thread cannot be started.
 pub(crate) fn start(
-    answer: impl Fn(Answer) -> bool + Send + 'static,
+    answer: impl Fn(ParsedColours) -> bool + Send + 'static,
 ) -> io::Result<Sender<Request>> {
     let (sender, requests) = channel();
     let work = move || {
@@ -56,7 +56,7 @@ pub(super) struct CodeReader {
     set: SyntaxSet,
     scopes: Scopes,
     /// Those that were used last are the last.
-    parses: Vec<(Key, Language, Parse)>,
+    parses: Vec<(CodeKey, Language, Parse)>,
 }
 
 impl CodeReader {
@@ -70,27 +70,27 @@ impl CodeReader {
     }
 
     /// The colours of a request's lines.
-    pub(super) fn answer(&mut self, request: &Request) -> Answer {
-        Answer {
+    pub(super) fn answer(&mut self, request: &Request) -> ParsedColours {
+        ParsedColours {
             key: request.key,
             number: request.number,
             result: self.read(request),
         }
     }
 
-    fn read(&mut self, request: &Request) -> Result<Read, Lost> {
+    fn read(&mut self, request: &Request) -> Result<ReadColours, LostLines> {
         let at = self.parses.iter().position(|(key, ..)| *key == request.key);
         let known = at.map(|at| self.parses.remove(at));
-        let goes_on = |(_, language, parse): &(Key, Language, Parse)| {
+        let goes_on = |(_, language, parse): &(CodeKey, Language, Parse)| {
             *language == request.language && parse.lines() == request.from
         };
         let mut parse = match known.filter(goes_on) {
             Some((.., parse)) => parse,
-            None if request.from > 0 => return Err(Lost),
+            None if request.from > 0 => return Err(LostLines),
             None => match Parse::new(&request.language, &self.set) {
                 Some(parse) => parse,
                 None => {
-                    return Ok(Read {
+                    return Ok(ReadColours {
                         spans: Vec::new(),
                         is_over: true,
                     });
@@ -119,7 +119,7 @@ mod tests {
 
     fn request(code: usize, from: usize, text: &str) -> Request {
         Request {
-            key: Key {
+            key: CodeKey {
                 part: PartId(1),
                 code,
             },
@@ -149,7 +149,10 @@ mod tests {
         for code in 0..=MAX_PARSES {
             reader.answer(&request(code, 0, "let a;\n")).result.unwrap();
         }
-        assert_eq!(reader.answer(&request(0, 1, "let b;\n")).result, Err(Lost));
+        assert_eq!(
+            reader.answer(&request(0, 1, "let b;\n")).result,
+            Err(LostLines)
+        );
         let on = reader.answer(&request(MAX_PARSES, 1, "let b;\n")).result;
         assert_eq!(on.unwrap().spans[0].line, 1);
         let mut unknown = request(0, 0, "let a;\n");

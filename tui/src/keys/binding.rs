@@ -1,6 +1,6 @@
 //! A row of the table of keys.
 
-use super::{Action, Chord, Place};
+use super::{Chord, KeyAction, KeyPlace};
 use crate::terminal::Key;
 
 /// Some keys that do the same somewhere.
@@ -9,9 +9,9 @@ pub(crate) struct Binding {
     /// Any of these.
     pub(crate) chords: &'static [Chord],
     /// In any of these places.
-    pub(crate) places: &'static [Place],
+    pub(crate) places: &'static [KeyPlace],
     /// Their actions.
-    pub(crate) action: Action,
+    pub(crate) action: KeyAction,
     /// Their words in the help.
     pub(crate) help: &'static str,
 }

@@ -9,7 +9,7 @@ pub(crate) use table::{BINDINGS, action};
 
 /// The context in which a key is pressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Place {
+pub(crate) enum KeyPlace {
     /// Nothing is written.
     Empty,
     /// Something is written.
@@ -43,7 +43,7 @@ pub(crate) enum Place {
 
 /// The action of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Action {
+pub(crate) enum KeyAction {
     /// Send what is written; while a run is going, before its next request.
     Submit,
     /// Send what is written once the run is over.

@@ -1,36 +1,41 @@
 //! The table of all keys.
 
 use super::binding::{Binding, alt, control, key};
-use super::{Action, Chord, Place};
+use super::{Chord, KeyAction, KeyPlace};
 use crate::terminal::Key;
 
-const ANYWHERE: &[Place] = &[Place::Empty, Place::Writing];
-const EMPTY: &[Place] = &[Place::Empty];
-const WRITING: &[Place] = &[Place::Writing];
-const SELECTING: &[Place] = &[Place::Selecting];
-const PICKED: &[Place] = &[Place::Picked];
-const TALKING: &[Place] = &[Place::Empty, Place::Writing, Place::Selecting];
-const COMMANDS: &[Place] = &[Place::Commands];
-const PICKER: &[Place] = &[Place::Picker];
-const SEARCH: &[Place] = &[Place::Search];
-const CHOOSER: &[Place] = &[Place::Chooser];
-const PAST: &[Place] = &[Place::Past];
-const FILTERS: &[Place] = &[Place::Picker, Place::Chooser, Place::Past, Place::Search];
-const BAND: &[Place] = &[Place::Band];
-const BAND_SCOPE: &[Place] = &[Place::BandScope];
-const BAND_REASON: &[Place] = &[Place::BandReason];
-const BANDS: &[Place] = &[Place::Band, Place::BandScope, Place::BandReason];
-const BOARD: &[Place] = &[Place::Board];
-const BOARD_GATE: &[Place] = &[Place::BoardGate];
-const BOARDS: &[Place] = &[Place::Board, Place::BoardGate];
-const OPEN: &[Place] = &[
-    Place::Picker,
-    Place::Chooser,
-    Place::Past,
-    Place::Search,
-    Place::Commands,
-    Place::Board,
-    Place::BoardGate,
+const ANYWHERE: &[KeyPlace] = &[KeyPlace::Empty, KeyPlace::Writing];
+const EMPTY: &[KeyPlace] = &[KeyPlace::Empty];
+const WRITING: &[KeyPlace] = &[KeyPlace::Writing];
+const SELECTING: &[KeyPlace] = &[KeyPlace::Selecting];
+const PICKED: &[KeyPlace] = &[KeyPlace::Picked];
+const TALKING: &[KeyPlace] = &[KeyPlace::Empty, KeyPlace::Writing, KeyPlace::Selecting];
+const COMMANDS: &[KeyPlace] = &[KeyPlace::Commands];
+const PICKER: &[KeyPlace] = &[KeyPlace::Picker];
+const SEARCH: &[KeyPlace] = &[KeyPlace::Search];
+const CHOOSER: &[KeyPlace] = &[KeyPlace::Chooser];
+const PAST: &[KeyPlace] = &[KeyPlace::Past];
+const FILTERS: &[KeyPlace] = &[
+    KeyPlace::Picker,
+    KeyPlace::Chooser,
+    KeyPlace::Past,
+    KeyPlace::Search,
+];
+const BAND: &[KeyPlace] = &[KeyPlace::Band];
+const BAND_SCOPE: &[KeyPlace] = &[KeyPlace::BandScope];
+const BAND_REASON: &[KeyPlace] = &[KeyPlace::BandReason];
+const BANDS: &[KeyPlace] = &[KeyPlace::Band, KeyPlace::BandScope, KeyPlace::BandReason];
+const BOARD: &[KeyPlace] = &[KeyPlace::Board];
+const BOARD_GATE: &[KeyPlace] = &[KeyPlace::BoardGate];
+const BOARDS: &[KeyPlace] = &[KeyPlace::Board, KeyPlace::BoardGate];
+const OPEN: &[KeyPlace] = &[
+    KeyPlace::Picker,
+    KeyPlace::Chooser,
+    KeyPlace::Past,
+    KeyPlace::Search,
+    KeyPlace::Commands,
+    KeyPlace::Board,
+    KeyPlace::BoardGate,
 ];
 
 /// The table, a row a binding: the places, the keys, the action, and the words of the help.
@@ -39,7 +44,7 @@ macro_rules! bindings {
         &[$(Binding {
             chords: &[$($chord),+],
             places: $places,
-            action: Action::$action,
+            action: KeyAction::$action,
             help: $help,
         }),*]
     };
@@ -179,7 +184,7 @@ pub(crate) const BINDINGS: &[Binding] = bindings! {
 };
 
 /// The action of a key in a place. `None` if it is not bound there.
-pub(crate) fn action(chord: Chord, place: Place) -> Option<Action> {
+pub(crate) fn action(chord: Chord, place: KeyPlace) -> Option<KeyAction> {
     BINDINGS
         .iter()
         .find(|binding| binding.places.contains(&place) && binding.chords.contains(&chord))

@@ -5,29 +5,29 @@ fn theme() -> Theme {
     Theme::new(Scheme::Dark, Depth::Full)
 }
 
-fn row(pieces: Vec<Piece>, fill: Option<Token>) -> Row {
-    Row { pieces, fill }
+fn row(pieces: Vec<RowPiece>, fill: Option<Token>) -> ScreenRow {
+    ScreenRow { pieces, fill }
 }
 
 const TEXT: Look = Look::new(Token::Text);
 
 /// `ab漢`, a bullet before it and a remark behind.
-fn example() -> (String, Row) {
+fn example() -> (String, ScreenRow) {
     let pieces = vec![
-        Piece::drawn("• ", TEXT),
-        Piece::source(1..3, TEXT.bold()),
-        Piece::source(3..6, TEXT),
-        Piece::drawn(" (x)", TEXT),
+        RowPiece::drawn("• ", TEXT),
+        RowPiece::source(1..3, TEXT.bold()),
+        RowPiece::source(3..6, TEXT),
+        RowPiece::drawn(" (x)", TEXT),
     ];
     ("_ab漢_".to_owned(), row(pieces, Some(Token::Code)))
 }
 
 fn drawn(width: u16, marks: &[Mark]) -> String {
     let (source, row) = example();
-    let block = Block {
+    let block = PartLayout {
         source,
         rows: vec![row],
-        ..Block::default()
+        ..PartLayout::default()
     };
     picture::picture(&block, &theme(), width, marks)
 }
@@ -85,17 +85,17 @@ fn a_column_is_a_place_in_the_source() {
     assert_eq!(row.range(), Some(1..6));
     assert_eq!(row.width(&source), 10);
 
-    let shown = Row {
-        pieces: vec![Piece::drawn("x", TEXT)],
+    let shown = ScreenRow {
+        pieces: vec![RowPiece::drawn("x", TEXT)],
         fill: None,
     };
     assert_eq!(shown.offset_at(&source, 0), None);
     assert_eq!(shown.range(), None);
 
     let pieces = vec![
-        Piece::source(0..1, TEXT),
-        Piece::drawn("---", TEXT),
-        Piece::source(2..3, TEXT),
+        RowPiece::source(0..1, TEXT),
+        RowPiece::drawn("---", TEXT),
+        RowPiece::source(2..3, TEXT),
     ];
     let between = self::row(pieces, None);
     let places: Vec<_> = (0..6)
@@ -134,13 +134,16 @@ proptest::proptest! {
 /// Spec: [VIEW-281]
 #[test]
 fn code_has_an_edge_where_its_ground_cannot_be_seen() {
-    let block = Block {
+    let block = PartLayout {
         source: "code".to_owned(),
         rows: vec![row(
-            vec![Piece::edge(), Piece::source(0..4, TEXT.on(Token::Code))],
+            vec![
+                RowPiece::edge(),
+                RowPiece::source(0..4, TEXT.on(Token::Code)),
+            ],
             Some(Token::Code),
         )],
-        ..Block::default()
+        ..PartLayout::default()
     };
     for (scheme, depth, edge) in [
         (Scheme::Dark, Depth::Full, "| code|"),

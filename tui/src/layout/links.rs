@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::Row;
+use super::ScreenRow;
 use crate::text;
 
 /// A link in a row.
@@ -16,7 +16,7 @@ pub(crate) struct RowLink {
     pub(crate) start: usize,
 }
 
-impl Row {
+impl ScreenRow {
     /// The links of the row, from left to right: those of its pieces, and the addresses that it
     /// shows of the source.
     pub(crate) fn links(&self, source: &str) -> Vec<RowLink> {

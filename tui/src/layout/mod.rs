@@ -21,7 +21,7 @@ pub(crate) mod picture;
 
 /// The origin of a piece in a row: the source, or the layout.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Words {
+pub(crate) enum WordsOrigin {
     /// A range of the source, in bytes.
     Source(Range<u32>),
     /// A bullet, a border, a heading: nothing that is copied.
@@ -30,9 +30,9 @@ pub(crate) enum Words {
 
 /// A stretch of a row with one look.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Piece {
+pub(crate) struct RowPiece {
     /// Its text.
-    pub(crate) words: Words,
+    pub(crate) words: WordsOrigin,
     /// The look of the words.
     pub(crate) look: Look,
     /// The target of a link, if its text is not the address.
@@ -50,20 +50,20 @@ pub(crate) struct Target {
 
 /// One row of the screen.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Row {
+pub(crate) struct ScreenRow {
     /// From left to right.
-    pub(crate) pieces: Vec<Piece>,
+    pub(crate) pieces: Vec<RowPiece>,
     /// The ground that is painted to the right edge, for example that of code.
     pub(crate) fill: Option<Token>,
 }
 
 /// A part, laid out for one width.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Block {
+pub(crate) struct PartLayout {
     /// The source of the rows: foreign text made fit to be shown.
     pub(crate) source: String,
     /// From top to bottom.
-    pub(crate) rows: Vec<Row>,
+    pub(crate) rows: Vec<ScreenRow>,
     /// The ranges of the source that are code, and may have colours.
     pub(crate) code: Vec<Code>,
 }
@@ -78,12 +78,12 @@ pub(crate) struct Mark {
     pub(crate) token: Token,
 }
 
-impl Piece {
+impl RowPiece {
     /// A range of the source, in bytes.
     pub(crate) fn source(range: Range<usize>, look: Look) -> Self {
         let place = |offset: usize| u32::try_from(offset).unwrap_or(u32::MAX);
         Self {
-            words: Words::Source(place(range.start)..place(range.end)),
+            words: WordsOrigin::Source(place(range.start)..place(range.end)),
             look,
             target: None,
         }
@@ -92,7 +92,7 @@ impl Piece {
     /// The characters that are not of the source.
     pub(crate) fn drawn(words: impl Into<Cow<'static, str>>, look: Look) -> Self {
         Self {
-            words: Words::Shown(words.into()),
+            words: WordsOrigin::Shown(words.into()),
             look,
             target: None,
         }
@@ -111,17 +111,17 @@ impl Piece {
     /// Its text, and the place of that in the source.
     pub(crate) fn text<'a>(&'a self, source: &'a str) -> (&'a str, Option<usize>) {
         match &self.words {
-            Words::Source(range) => {
+            WordsOrigin::Source(range) => {
                 let range = usable(range);
                 let start = range.start;
                 (source.get(range).unwrap_or_default(), Some(start))
             }
-            Words::Shown(text) => (text, None),
+            WordsOrigin::Shown(text) => (text, None),
         }
     }
 }
 
-impl Row {
+impl ScreenRow {
     /// Draws the row into the first line of `area`, cut at its right edge.
     pub(crate) fn draw(
         &self,
@@ -213,8 +213,8 @@ impl Row {
     /// The places of the source that the row shows, from left to right.
     pub(crate) fn ranges(&self) -> impl Iterator<Item = Range<usize>> {
         self.pieces.iter().filter_map(|piece| match &piece.words {
-            Words::Source(range) => Some(usable(range)),
-            Words::Shown(_) => None,
+            WordsOrigin::Source(range) => Some(usable(range)),
+            WordsOrigin::Shown(_) => None,
         })
     }
 

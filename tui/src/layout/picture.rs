@@ -6,12 +6,12 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 
-use super::{Block, Mark};
+use super::{Mark, PartLayout};
 use crate::theme::Theme;
 
 /// The drawn block, a line of letters for the styles below each row, and the meaning of the letters. A wide character
 /// covers the column behind it, which is shown as `·`.
-pub(crate) fn picture(block: &Block, theme: &Theme, width: u16, marks: &[Mark]) -> String {
+pub(crate) fn picture(block: &PartLayout, theme: &Theme, width: u16, marks: &[Mark]) -> String {
     let mut styles: Vec<Style> = Vec::new();
     let mut out = String::new();
     let area = Rect::new(0, 0, width, 1);
@@ -52,7 +52,7 @@ pub(crate) fn picture(block: &Block, theme: &Theme, width: u16, marks: &[Mark]) 
 }
 
 /// The texts of the rows, one a line, without spaces at their ends.
-pub(crate) fn text(block: &Block) -> Vec<String> {
+pub(crate) fn text(block: &PartLayout) -> Vec<String> {
     block
         .rows
         .iter()

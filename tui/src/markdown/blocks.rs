@@ -4,13 +4,13 @@ use std::ops::Range;
 
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
-use super::chunks::{Chunk, Kind};
+use super::chunks::{Chunk, ChunkKind};
 use super::code;
 use super::containers::Containers;
 use super::inline::{self, Inline};
 use super::table::Table;
 use crate::highlight::{Code, Language};
-use crate::layout::{Piece, Row, Words};
+use crate::layout::{RowPiece, ScreenRow, WordsOrigin};
 use crate::theme::{Look, Token};
 
 const TEXT: Look = Look::new(Token::Text);
@@ -24,7 +24,7 @@ pub(super) fn lay_out(
     source: &str,
     chunk: &Chunk,
     width: usize,
-    (rows, codes): (&mut Vec<Row>, &mut Vec<Code>),
+    (rows, codes): (&mut Vec<ScreenRow>, &mut Vec<Code>),
 ) {
     let mut blocks = Blocks {
         source,
@@ -39,18 +39,18 @@ pub(super) fn lay_out(
         shown: chunk.range.start,
     };
     match chunk.kind {
-        Kind::Markdown => blocks.markdown(chunk.range.clone()),
-        Kind::Opening => {
+        ChunkKind::Markdown => blocks.markdown(chunk.range.clone()),
+        ChunkKind::Opening => {
             let line = source.get(chunk.range.clone()).unwrap_or_default();
             blocks.code_heading(line, chunk.range.start);
         }
-        Kind::Code { indent } => {
+        ChunkKind::Code { indent } => {
             let lines = source.get(chunk.range.clone()).unwrap_or_default();
             for line in code::lines(lines, chunk.range.start, indent) {
                 blocks.code_line(line);
             }
         }
-        Kind::Closing => {}
+        ChunkKind::Closing => {}
     }
 }
 
@@ -76,7 +76,7 @@ fn is_too_deep(line: &str) -> bool {
 
 struct Blocks<'a> {
     source: &'a str,
-    rows: &'a mut Vec<Row>,
+    rows: &'a mut Vec<ScreenRow>,
     /// The codes of the text. The last may continue.
     codes: &'a mut Vec<Code>,
     /// Number of rows before the first one of this text.
@@ -136,7 +136,7 @@ impl Blocks<'_> {
                 continue;
             }
             self.gap(at);
-            self.lay(vec![vec![Piece::source(at..at + content.len(), TEXT)]]);
+            self.lay(vec![vec![RowPiece::source(at..at + content.len(), TEXT)]]);
             self.end(at + content.len());
         }
     }
@@ -164,7 +164,7 @@ impl Blocks<'_> {
                 self.flush();
                 self.gap(range.start);
                 let width = self.inside.room();
-                self.lay(vec![vec![Piece::drawn("─".repeat(width), BORDER)]]);
+                self.lay(vec![vec![RowPiece::drawn("─".repeat(width), BORDER)]]);
                 self.end(range.end);
             }
             _ => {
@@ -286,8 +286,8 @@ impl Blocks<'_> {
             .flatten()
             .rev()
             .find_map(|piece| match &piece.words {
-                Words::Source(range) => usize::try_from(range.end).ok(),
-                Words::Shown(_) => None,
+                WordsOrigin::Source(range) => usize::try_from(range.end).ok(),
+                WordsOrigin::Shown(_) => None,
             });
         self.lay_within(lines, self.inside.room().min(PROSE));
         if let Some(place) = place {
@@ -295,11 +295,11 @@ impl Blocks<'_> {
         }
     }
 
-    fn lay(&mut self, lines: Vec<Vec<Piece>>) {
+    fn lay(&mut self, lines: Vec<Vec<RowPiece>>) {
         self.lay_within(lines, self.inside.room());
     }
 
-    fn lay_within(&mut self, lines: Vec<Vec<Piece>>, room: usize) {
+    fn lay_within(&mut self, lines: Vec<Vec<RowPiece>>, room: usize) {
         for line in lines {
             for pieces in inline::wrap(self.source, &line, room) {
                 let before = self.inside.before();
@@ -351,8 +351,8 @@ impl Blocks<'_> {
             is_diff = code.is_diff();
         }
         let form = match is_diff {
-            true => code::Form::Diff,
-            false => code::Form::Plain,
+            true => code::CodeForm::Diff,
+            false => code::CodeForm::Plain,
         };
         code::line(self.source, line, form, (&mut self.inside, self.rows));
     }

@@ -14,14 +14,14 @@ pub(super) struct Chunk {
     /// The range of the text.
     pub(super) range: Range<usize>,
     /// The value itself.
-    pub(super) kind: Kind,
+    pub(super) kind: ChunkKind,
     /// True if a blank line is before it.
     pub(super) has_gap: bool,
 }
 
 /// The kind of a piece of text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum ChunkKind {
     /// Any Markdown but a fenced block at the edge.
     Markdown,
     /// The line that opens a fenced block.
@@ -37,7 +37,7 @@ pub(super) enum Kind {
 
 /// The beginning of the next chunk, and the kind of text that it is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Place {
+pub(super) struct ChunkPlace {
     at: usize,
     fence: Option<Fence>,
 }
@@ -52,17 +52,17 @@ struct Fence {
 
 /// A chunk that was cut off.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Cut {
+pub(super) struct ChunkCut {
     /// The chunk.
     pub(super) chunk: Chunk,
     /// The beginning of the next one.
-    pub(super) after: Place,
+    pub(super) after: ChunkPlace,
     /// True if no text after it can change it.
     pub(super) is_final: bool,
 }
 
 /// The chunk at a place; none at the end of the text.
-pub(super) fn next(source: &str, place: Place) -> Option<Cut> {
+pub(super) fn next(source: &str, place: ChunkPlace) -> Option<ChunkCut> {
     let rest = source.get(place.at..).filter(|rest| !rest.is_empty())?;
     let cut = match place.fence {
         Some(fence) => code(source, rest, place.at, fence),
@@ -72,7 +72,7 @@ pub(super) fn next(source: &str, place: Place) -> Option<Cut> {
 }
 
 /// The next lines of an open fenced block.
-fn code(source: &str, rest: &str, at: usize, fence: Fence) -> Cut {
+fn code(source: &str, rest: &str, at: usize, fence: Fence) -> ChunkCut {
     let mut end = at;
     for line in rest.split_inclusive('\n') {
         let is_complete = line.ends_with('\n');
@@ -80,13 +80,13 @@ fn code(source: &str, rest: &str, at: usize, fence: Fence) -> Cut {
             if end > at {
                 break;
             }
-            return Cut {
+            return ChunkCut {
                 chunk: Chunk {
                     range: at..at + line.len(),
-                    kind: Kind::Closing,
+                    kind: ChunkKind::Closing,
                     has_gap: false,
                 },
-                after: Place {
+                after: ChunkPlace {
                     at: at + line.len(),
                     fence: None,
                 },
@@ -104,13 +104,13 @@ fn code(source: &str, rest: &str, at: usize, fence: Fence) -> Cut {
         .get(range.clone())
         .is_some_and(|lines| lines.ends_with('\n'));
     let indent = fence.indent;
-    Cut {
+    ChunkCut {
         chunk: Chunk {
             range,
-            kind: Kind::Code { indent },
+            kind: ChunkKind::Code { indent },
             has_gap: false,
         },
-        after: Place {
+        after: ChunkPlace {
             at: end,
             fence: Some(fence),
         },
@@ -119,8 +119,8 @@ fn code(source: &str, rest: &str, at: usize, fence: Fence) -> Cut {
 }
 
 /// The next piece of Markdown, or the opening of a fenced block.
-fn text(source: &str, rest: &str, at: usize) -> Cut {
-    let mut scan = Scan::default();
+fn text(source: &str, rest: &str, at: usize) -> ChunkCut {
+    let mut scan = ChunkScan::default();
     let mut end = at;
     // Where the first line begins that is not blank.
     let mut content = None;
@@ -128,50 +128,50 @@ fn text(source: &str, rest: &str, at: usize) -> Cut {
         let is_complete = line.ends_with('\n');
         let step = scan.step(line, content.is_some());
         match step {
-            Step::Opens(fence) if content.is_none() => {
+            LineStep::Opens(fence) if content.is_none() => {
                 return opening(source, end..end + line.len(), fence, is_complete);
             }
-            Step::Opens(_) | Step::Begins => {
+            LineStep::Opens(_) | LineStep::Begins => {
                 return markdown(source, at..end, content, is_complete);
             }
-            Step::Blank => {}
-            Step::Goes if end + line.len() - at > MAX_CHUNK => {
+            LineStep::Blank => {}
+            LineStep::Goes if end + line.len() - at > MAX_CHUNK => {
                 let most = source.floor_char_boundary(at + MAX_CHUNK);
                 // At the end of a line, unless there is only one.
                 let end = if end > at { end } else { most };
                 return markdown(source, at..end, content.or(Some(at)), true);
             }
-            Step::Goes => content = content.or(Some(end)),
+            LineStep::Goes => content = content.or(Some(end)),
         }
         end += line.len();
     }
     markdown(source, at..end, content, false)
 }
 
-fn markdown(source: &str, range: Range<usize>, content: Option<usize>, is_final: bool) -> Cut {
-    let after = Place {
+fn markdown(source: &str, range: Range<usize>, content: Option<usize>, is_final: bool) -> ChunkCut {
+    let after = ChunkPlace {
         at: range.end,
         fence: None,
     };
-    Cut {
+    ChunkCut {
         chunk: Chunk {
             has_gap: content.is_some_and(|content| follows_blank(source, content)),
             range,
-            kind: Kind::Markdown,
+            kind: ChunkKind::Markdown,
         },
         after,
         is_final,
     }
 }
 
-fn opening(source: &str, line: Range<usize>, fence: Fence, is_final: bool) -> Cut {
-    Cut {
+fn opening(source: &str, line: Range<usize>, fence: Fence, is_final: bool) -> ChunkCut {
+    ChunkCut {
         chunk: Chunk {
             has_gap: follows_blank(source, line.start),
             range: line.clone(),
-            kind: Kind::Opening,
+            kind: ChunkKind::Opening,
         },
-        after: Place {
+        after: ChunkPlace {
             at: line.end,
             fence: Some(fence),
         },
@@ -191,7 +191,7 @@ fn follows_blank(source: &str, start: usize) -> bool {
 }
 
 /// The meaning of a line for cutting.
-enum Step {
+enum LineStep {
     /// There is nothing in it.
     Blank,
     /// It opens a fenced block at the edge.
@@ -204,7 +204,7 @@ enum Step {
 
 /// The state after the lines of a chunk so far, for the next line.
 #[derive(Default)]
-struct Scan {
+struct ChunkScan {
     was_blank: bool,
     /// A list may be open.
     in_list: bool,
@@ -218,8 +218,8 @@ struct Scan {
     is_stuck: bool,
 }
 
-impl Scan {
-    fn step(&mut self, line: &str, has_content: bool) -> Step {
+impl ChunkScan {
+    fn step(&mut self, line: &str, has_content: bool) -> LineStep {
         let was_blank = std::mem::replace(&mut self.was_blank, line.trim().is_empty());
         let text = line.trim_start_matches(' ');
         let indent = line.len() - text.len();
@@ -227,11 +227,11 @@ impl Scan {
             if contains(text, end) {
                 self.html_end = None;
             }
-            return Step::Goes;
+            return LineStep::Goes;
         }
         if self.was_blank {
             self.after_tag = false;
-            return Step::Blank;
+            return LineStep::Blank;
         }
         if let Some(fence) = self.inner {
             if closes(line, fence) {
@@ -240,22 +240,22 @@ impl Scan {
             self.is_stuck |= indent == 0;
         }
         if self.is_stuck || self.inner.is_some() {
-            return Step::Goes;
+            return LineStep::Goes;
         }
         // An indented line may belong to the list; a line at the edge never does.
         let is_at_edge = indent == 0 || indent <= 3 && !self.in_list;
         if is_at_edge && let Some(fence) = opens(text, indent) {
             self.is_stuck = self.after_tag;
             return if self.is_stuck {
-                Step::Goes
+                LineStep::Goes
             } else {
-                Step::Opens(fence)
+                LineStep::Opens(fence)
             };
         }
         self.after_tag |= text.starts_with('<');
         let is_item = indent <= 3 && may_begin_item(text);
         if has_content && was_blank && indent == 0 && !(self.in_list && is_item) {
-            return Step::Begins;
+            return LineStep::Begins;
         }
         self.in_list |= is_item;
         if indent <= 3 {
@@ -268,7 +268,7 @@ impl Scan {
                 self.is_stuck |= html.is_some();
             }
         }
-        Step::Goes
+        LineStep::Goes
     }
 }
 

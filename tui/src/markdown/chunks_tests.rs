@@ -2,14 +2,14 @@ use super::*;
 
 /// The chunks of a text: what kind, and its words. A `!` for those that may change.
 fn chunks(source: &str) -> Vec<String> {
-    let mut place = Place::default();
+    let mut place = ChunkPlace::default();
     let mut chunks = Vec::new();
     while let Some(cut) = next(source, place) {
         let kind = match cut.chunk.kind {
-            Kind::Markdown => "text",
-            Kind::Opening => "open",
-            Kind::Code { .. } => "code",
-            Kind::Closing => "close",
+            ChunkKind::Markdown => "text",
+            ChunkKind::Opening => "open",
+            ChunkKind::Code { .. } => "code",
+            ChunkKind::Closing => "close",
         };
         let gap = if cut.chunk.has_gap { "+" } else { "" };
         let end = if cut.is_final { "" } else { "!" };

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::containers::Containers;
 use super::inline;
 use crate::diff;
-use crate::layout::{Piece, Row};
+use crate::layout::{RowPiece, ScreenRow};
 use crate::text;
 use crate::theme::{Look, Token};
 
@@ -30,11 +30,11 @@ pub(super) fn heading(
     source: &str,
     language: Range<usize>,
     inside: &mut Containers,
-    rows: &mut Vec<Row>,
+    rows: &mut Vec<ScreenRow>,
 ) {
     let mut line = Vec::new();
     if !language.is_empty() {
-        line.push(Piece::source(language, LANGUAGE));
+        line.push(RowPiece::source(language, LANGUAGE));
     }
     let (room, has_margin) = room(inside);
     for pieces in inline::wrap(source, &line, room) {
@@ -44,7 +44,7 @@ pub(super) fn heading(
 
 /// The look of a line of code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Form {
+pub(super) enum CodeForm {
     /// Plain.
     Plain,
     /// As a line of a diff, by its sign.
@@ -55,14 +55,14 @@ pub(super) enum Form {
 pub(super) fn line(
     source: &str,
     line: Range<usize>,
-    form: Form,
-    (inside, rows): (&mut Containers, &mut Vec<Row>),
+    form: CodeForm,
+    (inside, rows): (&mut Containers, &mut Vec<ScreenRow>),
 ) {
     let (room, has_margin) = room(inside);
     let text = source.get(line.clone()).unwrap_or_default();
     let (sign, look) = match form {
-        Form::Plain => (CODE, CODE),
-        Form::Diff => diff::looks(text, Token::Code),
+        CodeForm::Plain => (CODE, CODE),
+        CodeForm::Diff => diff::looks(text, Token::Code),
     };
     for (number, part) in text::break_anywhere(text, room).into_iter().enumerate() {
         // The sign is the first character of the first row.
@@ -73,10 +73,10 @@ pub(super) fn line(
         let place = |part: Range<usize>| line.start + part.start..line.start + part.end;
         let mut pieces = Vec::new();
         if sign != look && behind > part.start {
-            pieces.push(Piece::source(place(part.start..behind), sign));
-            pieces.push(Piece::source(place(behind..part.end), look));
+            pieces.push(RowPiece::source(place(part.start..behind), sign));
+            pieces.push(RowPiece::source(place(behind..part.end), look));
         } else {
-            pieces.push(Piece::source(place(part), look));
+            pieces.push(RowPiece::source(place(part), look));
         }
         let count = pieces.len();
         let mut row = row(inside, has_margin, pieces);
@@ -84,7 +84,7 @@ pub(super) fn line(
         // A mark in the margin of a row that continues a line.
         let margin = row.pieces.iter_mut().rev().nth(count);
         if let Some(margin) = margin.filter(|_| has_margin && number > 0) {
-            *margin = Piece::drawn("↳", LANGUAGE);
+            *margin = RowPiece::drawn("↳", LANGUAGE);
         }
         rows.push(row);
     }
@@ -115,10 +115,10 @@ fn room(inside: &Containers) -> (usize, bool) {
     }
 }
 
-fn row(inside: &mut Containers, has_margin: bool, pieces: Vec<Piece>) -> Row {
+fn row(inside: &mut Containers, has_margin: bool, pieces: Vec<RowPiece>) -> ScreenRow {
     let mut before = inside.before();
     if has_margin {
-        before.push(Piece::edge());
+        before.push(RowPiece::edge());
     }
     let mut row = inline::row(before, pieces);
     row.fill = Some(Token::Code);

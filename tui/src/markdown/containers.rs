@@ -1,6 +1,6 @@
 //! The containers of blocks, and the prefix that each puts before their rows.
 
-use crate::layout::Piece;
+use crate::layout::RowPiece;
 use crate::text;
 use crate::theme::{Look, Token};
 
@@ -102,10 +102,10 @@ impl Containers {
     }
 
     /// The prefix of the next row. Marks are shown once.
-    pub(super) fn before(&mut self) -> Vec<Piece> {
+    pub(super) fn before(&mut self) -> Vec<RowPiece> {
         let pieces = if self.is_too_deep() {
             let mark = self.short_mark().map(ToOwned::to_owned);
-            mark.map(|mark| Piece::drawn(mark, TEXT))
+            mark.map(|mark| RowPiece::drawn(mark, TEXT))
                 .into_iter()
                 .collect()
         } else {
@@ -124,7 +124,7 @@ impl Containers {
     }
 
     /// The prefix of a blank row: the bars of quotes.
-    pub(super) fn before_blank(&mut self) -> Vec<Piece> {
+    pub(super) fn before_blank(&mut self) -> Vec<RowPiece> {
         let has_quote = self
             .open
             .iter()
@@ -160,14 +160,14 @@ impl Container {
         }
     }
 
-    fn before(&self) -> Option<Piece> {
+    fn before(&self) -> Option<RowPiece> {
         match self {
-            Self::Quote => Some(Piece::drawn("│ ", BORDER)),
+            Self::Quote => Some(RowPiece::drawn("│ ", BORDER)),
             Self::List(_) => None,
             Self::Item {
                 mark: Some(mark), ..
-            } => Some(Piece::drawn(mark.clone(), TEXT)),
-            Self::Item { mark: None, width } => Some(Piece::drawn(" ".repeat(*width), TEXT)),
+            } => Some(RowPiece::drawn(mark.clone(), TEXT)),
+            Self::Item { mark: None, width } => Some(RowPiece::drawn(" ".repeat(*width), TEXT)),
         }
     }
 }

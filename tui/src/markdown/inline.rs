@@ -7,7 +7,7 @@ use std::sync::Arc;
 use pulldown_cmark::{Event, LinkType, Tag, TagEnd};
 use ratatui::style::Modifier;
 
-use crate::layout::{Piece, Row, Target, Words};
+use crate::layout::{RowPiece, ScreenRow, Target, WordsOrigin};
 use crate::text::{self, Hidden};
 use crate::theme::{Look, Token};
 
@@ -15,15 +15,15 @@ use crate::theme::{Look, Token};
 #[derive(Debug, Default)]
 pub(super) struct Inline {
     /// Pieces of lines; a line ends where the text has a break.
-    pub(super) lines: Vec<Vec<Piece>>,
+    pub(super) lines: Vec<Vec<RowPiece>>,
     /// The attributes that are open, the innermost last.
     attributes: Vec<Modifier>,
     /// The links that are open, with where their text begins.
-    links: Vec<Link>,
+    links: Vec<InlineLink>,
 }
 
 #[derive(Debug)]
-struct Link {
+struct InlineLink {
     /// The address of the link. `None` if its text is the address.
     url: Option<String>,
     /// Its text so far.
@@ -39,7 +39,7 @@ impl Inline {
     }
 
     /// The lines, and none are left.
-    pub(super) fn take(&mut self) -> Vec<Vec<Piece>> {
+    pub(super) fn take(&mut self) -> Vec<Vec<RowPiece>> {
         std::mem::take(&mut self.lines)
     }
 
@@ -58,8 +58,8 @@ impl Inline {
             }
             Event::Code(code) => self.code(source, code, range),
             Event::TaskListMarker(_) => {
-                self.push(Piece::source(range, self.look()));
-                self.push(Piece::drawn(" ", self.look()));
+                self.push(RowPiece::source(range, self.look()));
+                self.push(RowPiece::drawn(" ", self.look()));
             }
             Event::SoftBreak | Event::HardBreak => self.lines.push(Vec::new()),
             Event::Rule
@@ -89,7 +89,7 @@ impl Inline {
                 dest_url,
                 ..
             } => {
-                self.push(Piece::drawn("image: ", Look::new(Token::Quiet)));
+                self.push(RowPiece::drawn("image: ", Look::new(Token::Quiet)));
                 self.open(dest_url, *link_type, start);
             }
             _ => return false,
@@ -105,7 +105,7 @@ impl Inline {
         } else {
             ""
         };
-        self.links.push(Link {
+        self.links.push(InlineLink {
             url: (!is_text).then(|| url.to_owned()),
             text: String::new(),
             target: Arc::new(Target {
@@ -132,7 +132,7 @@ impl Inline {
     }
 
     /// Shows where a link leads, if it does not say so.
-    fn close(&mut self, source: &str, link: &Link, range: Range<usize>) {
+    fn close(&mut self, source: &str, link: &InlineLink, range: Range<usize>) {
         let Some(url) = link.url.as_deref().filter(|url| *url != link.text) else {
             return;
         };
@@ -146,16 +146,16 @@ impl Inline {
             .filter(|at| *at >= self.shown_to());
         let look = Look::new(Token::Link).underlined();
         let quiet = Look::new(Token::Quiet);
-        self.push(Piece::drawn(" (", quiet));
+        self.push(RowPiece::drawn(" (", quiet));
         let piece = match found {
-            Some(at) => Piece::source(at..at + url.len(), look),
-            None => Piece::drawn(text::one_line(url), look),
+            Some(at) => RowPiece::source(at..at + url.len(), look),
+            None => RowPiece::drawn(text::one_line(url), look),
         };
-        self.push(Piece {
+        self.push(RowPiece {
             target: Some(Arc::clone(&link.target)),
             ..piece
         });
-        self.push(Piece::drawn(")", quiet));
+        self.push(RowPiece::drawn(")", quiet));
     }
 
     /// Up to where of the source this paragraph shows it.
@@ -165,8 +165,8 @@ impl Inline {
             .rev()
             .flat_map(|line| line.iter().rev())
             .find_map(|piece| match &piece.words {
-                Words::Source(range) => usize::try_from(range.end).ok(),
-                Words::Shown(_) => None,
+                WordsOrigin::Source(range) => usize::try_from(range.end).ok(),
+                WordsOrigin::Shown(_) => None,
             })
             .unwrap_or(0)
     }
@@ -184,13 +184,13 @@ impl Inline {
                 }
                 let end = start + line.len();
                 if end > start {
-                    self.push(Piece::source(start..end, look));
+                    self.push(RowPiece::source(start..end, look));
                 }
                 start = end + 1;
             }
         } else {
             let shown = text::sanitize(text, Hidden::Dropped).replace('\n', " ");
-            self.push(Piece::drawn(shown, look));
+            self.push(RowPiece::drawn(shown, look));
         }
     }
 
@@ -199,15 +199,15 @@ impl Inline {
         let look = self.look().on(Token::InlineCode);
         self.note(code);
         let Some(range) = code_range(source, code, range) else {
-            self.push(Piece::drawn(text::one_line(code), look));
+            self.push(RowPiece::drawn(text::one_line(code), look));
             return;
         };
         let mut start = range.start;
         for line in source.get(range.clone()).unwrap_or_default().split('\n') {
             if start > range.start {
-                self.push(Piece::drawn(" ", look));
+                self.push(RowPiece::drawn(" ", look));
             }
-            self.push(Piece::source(start..start + line.len(), look));
+            self.push(RowPiece::source(start..start + line.len(), look));
             start += line.len() + 1;
         }
     }
@@ -229,7 +229,7 @@ impl Inline {
             .fold(Look::new(token), |look, attribute| look.with(*attribute))
     }
 
-    fn push(&mut self, mut piece: Piece) {
+    fn push(&mut self, mut piece: RowPiece) {
         if let Some(link) = self.links.last() {
             piece.target.get_or_insert_with(|| Arc::clone(&link.target));
         }
@@ -266,7 +266,7 @@ fn code_range(source: &str, code: &str, range: Range<usize>) -> Option<Range<usi
 }
 
 /// Breaks the pieces of a line into rows.
-pub(crate) fn wrap(source: &str, line: &[Piece], width: usize) -> Vec<Vec<Piece>> {
+pub(crate) fn wrap(source: &str, line: &[RowPiece], width: usize) -> Vec<Vec<RowPiece>> {
     let texts: Vec<&str> = line.iter().map(|piece| piece.text(source).0).collect();
     text::wrap(&texts, width)
         .into_iter()
@@ -279,20 +279,20 @@ pub(crate) fn wrap(source: &str, line: &[Piece], width: usize) -> Vec<Vec<Piece>
 }
 
 /// A part of a piece.
-fn slice(piece: &Piece, part: Range<usize>) -> Piece {
+fn slice(piece: &RowPiece, part: Range<usize>) -> RowPiece {
     let place = |offset: usize| u32::try_from(offset).unwrap_or(u32::MAX);
     let words = match &piece.words {
-        Words::Source(range) => {
-            Words::Source(range.start + place(part.start)..range.start + place(part.end))
+        WordsOrigin::Source(range) => {
+            WordsOrigin::Source(range.start + place(part.start)..range.start + place(part.end))
         }
-        Words::Shown(Cow::Borrowed(text)) => {
-            Words::Shown(Cow::Borrowed(text.get(part).unwrap_or_default()))
+        WordsOrigin::Shown(Cow::Borrowed(text)) => {
+            WordsOrigin::Shown(Cow::Borrowed(text.get(part).unwrap_or_default()))
         }
-        Words::Shown(Cow::Owned(text)) => {
-            Words::Shown(Cow::Owned(text.get(part).unwrap_or_default().to_owned()))
+        WordsOrigin::Shown(Cow::Owned(text)) => {
+            WordsOrigin::Shown(Cow::Owned(text.get(part).unwrap_or_default().to_owned()))
         }
     };
-    Piece {
+    RowPiece {
         words,
         look: piece.look,
         target: piece.target.clone(),
@@ -300,9 +300,9 @@ fn slice(piece: &Piece, part: Range<usize>) -> Piece {
 }
 
 /// A row of pieces after others.
-pub(super) fn row(mut before: Vec<Piece>, pieces: Vec<Piece>) -> Row {
+pub(super) fn row(mut before: Vec<RowPiece>, pieces: Vec<RowPiece>) -> ScreenRow {
     before.extend(pieces);
-    Row {
+    ScreenRow {
         pieces: before,
         fill: None,
     }

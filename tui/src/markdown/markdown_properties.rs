@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 
 use super::*;
-use crate::layout::Words;
+use crate::layout::WordsOrigin;
 use crate::text::{Hidden, sanitize};
 use crate::theme::Token;
 
@@ -142,18 +142,20 @@ fn squeezed(text: &str) -> String {
 }
 
 /// The parts of the source that the rows show, and the substitutes for parts of it.
-fn shown(source: &str, rows: &[Row]) -> String {
+fn shown(source: &str, rows: &[ScreenRow]) -> String {
     rows.iter()
         .flat_map(|row| &row.pieces)
         .filter(|piece| {
             let is_code = piece.look.ground == Some(Token::InlineCode);
-            matches!(piece.words, Words::Source(_)) || is_code || piece.look.token == Token::Link
+            matches!(piece.words, WordsOrigin::Source(_))
+                || is_code
+                || piece.look.token == Token::Link
         })
         .map(|piece| piece.text(source).0)
         .collect()
 }
 
-fn check_rows(source: &str, rows: &[Row], width: usize) -> Result<(), TestCaseError> {
+fn check_rows(source: &str, rows: &[ScreenRow], width: usize) -> Result<(), TestCaseError> {
     let mut last = 0;
     for row in rows {
         let columns = row.width(source);
@@ -209,14 +211,14 @@ proptest! {
         steps in proptest::collection::vec(1_usize..30, 1..20),
         width in 1_usize..80,
     ) {
-        let mut growing = Growing::default();
+        let mut growing = GrowingMarkdown::default();
         let (mut grown, mut grown_code) = (Vec::new(), Vec::new());
         let mut end = 0;
         for step in steps.iter().cycle() {
             end = source.ceil_char_boundary((end + step).min(source.len()));
             growing.layout(&source[..end], width, (&mut grown, &mut grown_code));
             let (mut whole, mut code) = (Vec::new(), Vec::new());
-            Growing::default().layout(&source[..end], width, (&mut whole, &mut code));
+            GrowingMarkdown::default().layout(&source[..end], width, (&mut whole, &mut code));
             prop_assert_eq!(&grown, &whole, "{}", &source[..end]);
             prop_assert_eq!(&grown_code, &code, "{}", &source[..end]);
             if end == source.len() {
@@ -233,7 +235,7 @@ fn only_the_open_end_of_a_text_is_laid_out_again() {
     let code = "    let line = 1;\n";
     for (before, piece) in [("", paragraph), ("```rust\n", code)] {
         let mut source = before.to_owned();
-        let mut growing = Growing::default();
+        let mut growing = GrowingMarkdown::default();
         let mut rows = Vec::new();
         for _ in 0..2_000 {
             source.push_str(piece);
@@ -257,12 +259,12 @@ fn no_more_than_a_bounded_text_is_parsed_at_once() {
         format!("```\n{}", "x".repeat(2 * chunks::MAX_CHUNK)),
     ];
     for source in sources {
-        let mut place = Place::default();
+        let mut place = ChunkPlace::default();
         let mut end = 0;
         while let Some(cut) = chunks::next(&source, place) {
             assert_eq!(cut.chunk.range.start, end);
             end = cut.chunk.range.end;
-            let is_code = matches!(cut.chunk.kind, chunks::Kind::Code { .. });
+            let is_code = matches!(cut.chunk.kind, chunks::ChunkKind::Code { .. });
             assert!(is_code || cut.chunk.range.len() <= chunks::MAX_CHUNK);
             place = cut.after;
         }
@@ -278,8 +280,8 @@ fn a_definition_is_shown_and_words_are_words() {
         .iter()
         .flat_map(|row| &row.pieces)
         .map(|piece| match &piece.words {
-            Words::Source(_) => piece.text(source).0,
-            Words::Shown(text) => text,
+            WordsOrigin::Source(_) => piece.text(source).0,
+            WordsOrigin::Shown(text) => text,
         })
         .collect();
     assert_eq!(all, "[a]: http://x.ytext [a]");

@@ -1,17 +1,17 @@
 use ratatui::style::Modifier;
 
 use super::*;
-use crate::layout::Block;
+use crate::layout::PartLayout;
 use crate::layout::picture::{picture, text};
 use crate::theme::{Depth, Look, Scheme, Theme, Token};
 
 const TEXT: Look = Look::new(Token::Text);
 
-fn block(source: &str, width: usize) -> Block {
-    Block {
+fn block(source: &str, width: usize) -> PartLayout {
+    PartLayout {
         source: source.to_owned(),
         rows: rows(source, width),
-        ..Block::default()
+        ..PartLayout::default()
     }
 }
 

@@ -18,23 +18,23 @@ mod table;
 pub(crate) use snippets::code_blocks;
 
 use crate::highlight::Code;
-use crate::layout::Row;
-use chunks::{Chunk, Place};
+use crate::layout::ScreenRow;
+use chunks::{Chunk, ChunkPlace};
 
 pub(crate) use inline::wrap;
 
 /// A text that is laid out while it grows: what is finished is kept.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Growing {
+pub(crate) struct GrowingMarkdown {
     /// Up to where the rows are final.
-    settled: Place,
+    settled: ChunkPlace,
     /// Number of those rows.
     rows: usize,
     /// Number of codes, and of lines of the last of them.
     code: (usize, usize),
 }
 
-impl Growing {
+impl GrowingMarkdown {
     /// Number of rows that no longer change.
     pub(crate) fn final_rows(&self) -> usize {
         self.rows
@@ -46,7 +46,7 @@ impl Growing {
         &mut self,
         source: &str,
         width: usize,
-        (rows, code): (&mut Vec<Row>, &mut Vec<Code>),
+        (rows, code): (&mut Vec<ScreenRow>, &mut Vec<Code>),
     ) {
         rows.truncate(self.rows);
         code.truncate(self.code.0);
@@ -70,9 +70,9 @@ impl Growing {
 
 /// A whole text as rows. The source is text of [`crate::text::sanitize`].
 #[cfg(test)]
-pub(crate) fn rows(source: &str, width: usize) -> Vec<Row> {
+pub(crate) fn rows(source: &str, width: usize) -> Vec<ScreenRow> {
     let mut rows = Vec::new();
-    Growing::default().layout(source, width, (&mut rows, &mut Vec::new()));
+    GrowingMarkdown::default().layout(source, width, (&mut rows, &mut Vec::new()));
     rows
 }
 
@@ -80,10 +80,10 @@ fn lay_out(
     source: &str,
     chunk: &Chunk,
     width: usize,
-    (rows, code): (&mut Vec<Row>, &mut Vec<Code>),
+    (rows, code): (&mut Vec<ScreenRow>, &mut Vec<Code>),
 ) {
     if chunk.has_gap && !rows.is_empty() {
-        rows.push(Row::default());
+        rows.push(ScreenRow::default());
     }
     blocks::lay_out(source, chunk, width.max(1), (rows, code));
 }

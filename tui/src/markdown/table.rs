@@ -2,12 +2,12 @@
 
 use pulldown_cmark::Alignment;
 
-use crate::layout::Piece;
+use crate::layout::RowPiece;
 use crate::text;
 use crate::theme::{Look, Token};
 
 /// The text of a cell, on one line.
-type Cell = Vec<Piece>;
+type Cell = Vec<RowPiece>;
 
 const BORDER: Look = Look::new(Token::Border);
 
@@ -22,7 +22,7 @@ pub(super) struct Table {
 
 impl Table {
     /// The table in lines of at most `width` columns, or else in lines that may be wrapped.
-    pub(super) fn lines(mut self, source: &str, width: usize) -> Vec<Vec<Piece>> {
+    pub(super) fn lines(mut self, source: &str, width: usize) -> Vec<Vec<RowPiece>> {
         if let Some(heading) = self.rows.first_mut() {
             for piece in heading.iter_mut().flatten() {
                 piece.look = piece.look.bold();
@@ -48,7 +48,7 @@ impl Table {
         columns
     }
 
-    fn in_columns(self, source: &str, columns: &[usize]) -> Vec<Vec<Piece>> {
+    fn in_columns(self, source: &str, columns: &[usize]) -> Vec<Vec<RowPiece>> {
         let mut lines = Vec::with_capacity(self.rows.len() + 1);
         for (index, row) in self.rows.into_iter().enumerate() {
             if index == 1 {
@@ -58,7 +58,7 @@ impl Table {
             let mut line = Vec::new();
             for (place, (column, alignment)) in columns.iter().zip(&self.alignments).enumerate() {
                 if place > 0 {
-                    line.push(Piece::drawn(" │ ", BORDER));
+                    line.push(RowPiece::drawn(" │ ", BORDER));
                 }
                 let cell = cells.next().unwrap_or_default();
                 let space = column.saturating_sub(columns_of(source, &cell));
@@ -80,7 +80,7 @@ impl Table {
     }
 
     /// The heading is repeated in each row, and so is none of the source's words there.
-    fn in_stanzas(self, source: &str, width: usize) -> Vec<Vec<Piece>> {
+    fn in_stanzas(self, source: &str, width: usize) -> Vec<Vec<RowPiece>> {
         let mut rows = self.rows.into_iter();
         let heading = rows.next().unwrap_or_default();
         if rows.len() == 0 {
@@ -105,7 +105,7 @@ impl Table {
                     } else {
                         text::take_width(key, width.max(20))
                     };
-                    line.push(Piece::drawn(format!("{short}: "), look));
+                    line.push(RowPiece::drawn(format!("{short}: "), look));
                 }
                 line.extend(cell);
                 lines.push(line);
@@ -115,17 +115,17 @@ impl Table {
     }
 }
 
-fn columns_of(source: &str, cell: &[Piece]) -> usize {
+fn columns_of(source: &str, cell: &[RowPiece]) -> usize {
     cell.iter()
         .map(|piece| text::width(piece.text(source).0))
         .sum()
 }
 
-fn spaces(count: usize) -> Option<Piece> {
-    (count > 0).then(|| Piece::drawn(" ".repeat(count), Look::new(Token::Text)))
+fn spaces(count: usize) -> Option<RowPiece> {
+    (count > 0).then(|| RowPiece::drawn(" ".repeat(count), Look::new(Token::Text)))
 }
 
-fn rule(columns: &[usize]) -> Piece {
+fn rule(columns: &[usize]) -> RowPiece {
     let parts: Vec<String> = columns.iter().map(|column| "─".repeat(*column)).collect();
-    Piece::drawn(parts.join("─┼─"), BORDER)
+    RowPiece::drawn(parts.join("─┼─"), BORDER)
 }

@@ -1,9 +1,9 @@
 //! A change of a file, as a diff.
 
-use super::{Fold, Sign, Writer, behind, room};
+use super::{FoldAmount, Sign, Writer, behind, room};
 use crate::diff::Diff;
 use crate::highlight::Language;
-use crate::layout::{Block, Piece};
+use crate::layout::{PartLayout, RowPiece};
 use crate::text::one_line;
 use crate::theme::{Look, Token};
 
@@ -13,24 +13,30 @@ const QUIET: Look = Look::new(Token::Quiet);
 const MAX_LINES: usize = 40;
 
 /// The changed files, and below them the lines that are new and gone, each with its sign.
-pub(super) fn layout(title: &str, diff: &str, is_cut: bool, width: usize, fold: Fold) -> Block {
+pub(super) fn layout(
+    title: &str,
+    diff: &str,
+    is_cut: bool,
+    width: usize,
+    fold: FoldAmount,
+) -> PartLayout {
     let title = one_line(title);
     // All of it, so that a search finds what is folded.
     let diff = Diff::read(diff);
     let source = format!("{title}\n{}", diff.text);
-    let is_folded = fold == Fold::Folded;
+    let is_folded = fold == FoldAmount::Folded;
     let mut writer = Writer::new(source, width);
     let sign = match is_folded {
         true => Sign::Folded,
         false => Sign::Unfolded,
     };
-    writer.wrapped(sign, &[Piece::source(0..title.len(), QUIET)]);
+    writer.wrapped(sign, &[RowPiece::source(0..title.len(), QUIET)]);
     if is_folded {
         return writer.block;
     }
     let shown = match fold {
-        Fold::Open => usize::MAX,
-        Fold::Head(_) | Fold::Cut | Fold::Folded => MAX_LINES,
+        FoldAmount::Open => usize::MAX,
+        FoldAmount::Head(_) | FoldAmount::Cut | FoldAmount::Folded => MAX_LINES,
     };
     let start = title.len() + 1;
     for row in diff.rows(start, room(width), shown) {
@@ -52,7 +58,7 @@ pub(super) fn layout(title: &str, diff: &str, is_cut: bool, width: usize, fold: 
             format!("… {left} more {lines} in {hunks} {plural}; Ctrl+O unfolds")
         }
     };
-    writer.wrapped(Sign::None, &[Piece::drawn(more, QUIET)]);
+    writer.wrapped(Sign::None, &[RowPiece::drawn(more, QUIET)]);
     writer.block
 }
 

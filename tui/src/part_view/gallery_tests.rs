@@ -1,12 +1,12 @@
 use super::tests::{INPUT, ended, note, part, reply, thinking, tool, user};
 use super::*;
-use crate::conversation::{Author, ToolOutcome};
+use crate::conversation::{Author, CallOutcome};
 use crate::layout::picture::picture;
 use crate::theme::{Depth, Scheme, Theme};
 
 /// One of each, as a conversation could have them.
-fn gallery() -> Vec<(Part, Fold)> {
-    let skipped = ToolOutcome::Skipped {
+fn gallery() -> Vec<(Part, FoldAmount)> {
+    let skipped = CallOutcome::Skipped {
         reason: "the run was cancelled".to_owned(),
     };
     let markdown = "The test waits on **wall-clock *time***. Two places matter:\n\n\
@@ -39,10 +39,10 @@ fn gallery() -> Vec<(Part, Fold)> {
             r#"{"path":"/etc/shadow"}"#,
             ended("permission denied\nuid 1000", true),
         ),
-        tool("grep", r#"{"pattern":"sleep("}"#, ToolOutcome::Running),
-        tool("grep", r#"{"pattern":"sleep("}"#, ToolOutcome::Waiting),
+        tool("grep", r#"{"pattern":"sleep("}"#, CallOutcome::Running),
+        tool("grep", r#"{"pattern":"sleep("}"#, CallOutcome::Waiting),
         tool("bash", r#"{"command":"rm -rf build"}"#, skipped),
-        tool("", r#"{"pa"#, ToolOutcome::Writing),
+        tool("", r#"{"pa"#, CallOutcome::Writing),
         note("The run was cancelled by ana@laptop.", false),
         note("the model does not answer", true),
     ];
@@ -52,32 +52,32 @@ fn gallery() -> Vec<(Part, Fold)> {
     let folded = tool("read", INPUT, ended("80  async fn retry() {\n", false));
     parts
         .into_iter()
-        .map(|part| (part, Fold::Cut))
+        .map(|part| (part, FoldAmount::Cut))
         .chain([
-            (folded.clone(), Fold::Folded),
-            (folded, Fold::Head(8)),
-            (thinking("So.\nThen."), Fold::Folded),
-            (end, Fold::Folded),
+            (folded.clone(), FoldAmount::Folded),
+            (folded, FoldAmount::Head(8)),
+            (thinking("So.\nThen."), FoldAmount::Folded),
+            (end, FoldAmount::Folded),
         ])
         .collect()
 }
 
 /// All of the gallery, a blank row between the parts.
-fn gallery_block(width: u16) -> Block {
-    let mut all = Block::default();
+fn gallery_block(width: u16) -> PartLayout {
+    let mut all = PartLayout::default();
     for (part, fold) in gallery() {
         let block = layout(&part, width, fold);
         let shift = u32::try_from(all.source.len()).unwrap();
         all.source.push_str(&block.source);
         for mut row in block.rows {
             for piece in &mut row.pieces {
-                if let crate::layout::Words::Source(range) = &mut piece.words {
+                if let crate::layout::WordsOrigin::Source(range) = &mut piece.words {
                     *range = range.start + shift..range.end + shift;
                 }
             }
             all.rows.push(row);
         }
-        all.rows.push(Row::default());
+        all.rows.push(ScreenRow::default());
     }
     all
 }

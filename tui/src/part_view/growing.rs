@@ -2,13 +2,13 @@
 
 use super::{Sign, THINKING, behind, lines_of, room};
 use crate::conversation::PartKind;
-use crate::layout::{Block, Piece};
+use crate::layout::{PartLayout, RowPiece};
 use crate::markdown;
 use crate::text::{Hidden, sanitize};
 
 /// The form in which a text that grows is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Form {
+pub(super) enum GrowingForm {
     /// As Markdown.
     Markdown,
     /// As thinking.
@@ -18,37 +18,37 @@ pub(super) enum Form {
 /// A text part or a thinking part that is laid out again and again while it grows. Its finished beginning is not laid
 /// out again, so a long reply costs no more than a short one.
 #[derive(Debug, Clone)]
-pub(crate) struct Growing {
-    form: Form,
+pub(crate) struct GrowingPart {
+    form: GrowingForm,
     width: usize,
     /// Number of bytes of the content that are in the source for good: whole lines.
     taken: usize,
     /// Length of that part of the source, in bytes.
     clean: usize,
-    markdown: markdown::Growing,
+    markdown: markdown::GrowingMarkdown,
     /// Number of rows of thinking that are final.
     rows: usize,
-    block: Block,
+    block: PartLayout,
 }
 
-impl Growing {
-    pub(super) fn new(form: Form) -> Self {
+impl GrowingPart {
+    pub(super) fn new(form: GrowingForm) -> Self {
         Self {
             form,
             width: 0,
             taken: 0,
             clean: 0,
-            markdown: markdown::Growing::default(),
+            markdown: markdown::GrowingMarkdown::default(),
             rows: 0,
-            block: Block::default(),
+            block: PartLayout::default(),
         }
     }
 
     /// The growing layout of a part of this kind. `None` if the kind does not grow.
     pub(crate) fn from_kind(kind: &PartKind) -> Option<Self> {
         match kind {
-            PartKind::Text { .. } => Some(Self::new(Form::Markdown)),
-            PartKind::Reasoning { .. } => Some(Self::new(Form::Thinking)),
+            PartKind::Text { .. } => Some(Self::new(GrowingForm::Markdown)),
+            PartKind::Reasoning { .. } => Some(Self::new(GrowingForm::Thinking)),
             PartKind::User { .. }
             | PartKind::Tool(_)
             | PartKind::Command(_)
@@ -62,13 +62,13 @@ impl Growing {
     /// The same as [`super::layout`] of that part while it is not cut short. `content` must begin with the content of
     /// the last call: for another part, or for a text that was replaced, take another of these. Another width starts
     /// the layout again by itself.
-    pub(crate) fn layout(&mut self, content: &str, width: u16) -> &Block {
+    pub(crate) fn layout(&mut self, content: &str, width: u16) -> &PartLayout {
         self.lay_out(content, usize::from(width).max(1));
         &self.block
     }
 
     /// The layout of a text that no longer grows.
-    pub(super) fn into_block(mut self, content: &str, width: usize) -> Block {
+    pub(super) fn into_block(mut self, content: &str, width: usize) -> PartLayout {
         self.lay_out(content, width);
         self.block
     }
@@ -80,8 +80,8 @@ impl Growing {
         }
         let first_dirty = self.take(content);
         match self.form {
-            Form::Markdown => self.markdown(),
-            Form::Thinking => self.thinking(first_dirty),
+            GrowingForm::Markdown => self.markdown(),
+            GrowingForm::Thinking => self.thinking(first_dirty),
         }
     }
 
@@ -118,16 +118,16 @@ impl Growing {
 
     /// Lays out thinking: plain text, a row at a time.
     fn thinking(&mut self, first_dirty: usize) {
-        let Block { source, rows, .. } = &mut self.block;
+        let PartLayout { source, rows, .. } = &mut self.block;
         rows.truncate(self.rows);
         let dirty = source.get(first_dirty..).unwrap_or_default();
         for range in lines_of(dirty, first_dirty) {
             let is_final = range.end < self.clean;
             let mut line = Vec::new();
             if rows.is_empty() {
-                line.push(Piece::drawn("(thinking) ", THINKING));
+                line.push(RowPiece::drawn("(thinking) ", THINKING));
             }
-            line.push(Piece::source(range, THINKING));
+            line.push(RowPiece::source(range, THINKING));
             for pieces in markdown::wrap(source, &line, room(self.width)) {
                 rows.push(behind(Sign::None, self.width, pieces));
             }
@@ -136,7 +136,7 @@ impl Growing {
             }
         }
         if rows.is_empty() {
-            let heading = [Piece::drawn("(thinking)", THINKING)];
+            let heading = [RowPiece::drawn("(thinking)", THINKING)];
             for pieces in markdown::wrap(source, &heading, room(self.width)) {
                 rows.push(behind(Sign::None, self.width, pieces));
             }

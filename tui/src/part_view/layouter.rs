@@ -1,8 +1,8 @@
 //! Lays out parts, and remembers what helps it with those that grow.
 
-use super::{Fold, Growing, layout};
+use super::{FoldAmount, GrowingPart, layout};
 use crate::conversation::{Part, PartId, PartKind};
-use crate::layout::Block;
+use crate::layout::PartLayout;
 
 /// Maximum number of parts that grow at the same time; a reply has one, as a rule.
 const MAX_GROWING: usize = 4;
@@ -10,12 +10,12 @@ const MAX_GROWING: usize = 4;
 /// Lays out parts. One that grows is not read again from its beginning each time.
 #[derive(Debug, Default)]
 pub(crate) struct Layouter {
-    growing: Vec<(PartId, String, Growing)>,
+    growing: Vec<(PartId, String, GrowingPart)>,
 }
 
 impl Layouter {
     /// As [`layout`].
-    pub(crate) fn layout(&mut self, part: &Part, width: u16, fold: Fold) -> Block {
+    pub(crate) fn layout(&mut self, part: &Part, width: u16, fold: FoldAmount) -> PartLayout {
         let Some(content) = live_content(&part.kind) else {
             self.growing.retain(|(id, _, _)| *id != part.id);
             return layout(part, width, fold);
@@ -23,7 +23,7 @@ impl Layouter {
         let known = self.growing.iter().position(|(id, _, _)| *id == part.id);
         // A text that was begun again is another one.
         let is_same = |at: &usize| content.starts_with(&self.growing[*at].1);
-        let at = match (known.filter(is_same), Growing::from_kind(&part.kind)) {
+        let at = match (known.filter(is_same), GrowingPart::from_kind(&part.kind)) {
             (Some(at), _) => at,
             (None, Some(new)) => {
                 self.growing.retain(|(id, _, _)| *id != part.id);
@@ -83,12 +83,19 @@ mod tests {
         let mut layouter = Layouter::default();
         for end in (1..=whole.len()).chain([3, 9, 40]) {
             let text = &whole[..end];
-            let grown = layouter.layout(&part(text, true), 30, Fold::Cut);
-            assert_eq!(grown, layout(&part(text, true), 30, Fold::Cut), "{text:?}");
+            let grown = layouter.layout(&part(text, true), 30, FoldAmount::Cut);
+            assert_eq!(
+                grown,
+                layout(&part(text, true), 30, FoldAmount::Cut),
+                "{text:?}"
+            );
         }
-        let other = layouter.layout(&part("another text", true), 30, Fold::Cut);
-        assert_eq!(other, layout(&part("another text", true), 30, Fold::Cut));
-        layouter.layout(&part(whole, false), 30, Fold::Cut);
+        let other = layouter.layout(&part("another text", true), 30, FoldAmount::Cut);
+        assert_eq!(
+            other,
+            layout(&part("another text", true), 30, FoldAmount::Cut)
+        );
+        layouter.layout(&part(whole, false), 30, FoldAmount::Cut);
         assert!(layouter.growing.is_empty());
     }
 }

@@ -15,12 +15,12 @@ mod tool;
 use std::ops::Range;
 
 use crate::conversation::{Part, PartKind};
-use crate::layout::{Block, Piece, Row};
+use crate::layout::{PartLayout, RowPiece, ScreenRow};
 use crate::markdown;
 use crate::text::{Hidden, sanitize};
 use crate::theme::{Look, Token};
 
-pub(crate) use growing::Growing;
+pub(crate) use growing::GrowingPart;
 pub(crate) use layouter::Layouter;
 pub(crate) use prompt::is_long;
 pub(crate) use result::shown_result;
@@ -28,7 +28,7 @@ pub(crate) use tool::MAX_TAIL;
 
 /// The shown amount of a part that can be folded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Fold {
+pub(crate) enum FoldAmount {
     /// Its heading only; of a prompt the first lines.
     Folded,
     /// So many lines of a result.
@@ -49,7 +49,7 @@ const MIN_WIDTH_WITH_SIGNS: usize = 12;
 const THINKING: Look = Look::new(Token::Reasoning).italic();
 
 /// A part, laid out for a width of at least 1. Without the blank row that separates parts.
-pub(crate) fn layout(part: &Part, width: u16, fold: Fold) -> Block {
+pub(crate) fn layout(part: &Part, width: u16, fold: FoldAmount) -> PartLayout {
     let width = usize::from(width).max(1);
     match &part.kind {
         PartKind::User {
@@ -59,7 +59,7 @@ pub(crate) fn layout(part: &Part, width: u16, fold: Fold) -> Block {
             files,
             ..
         } => {
-            let sent = prompt::Sent {
+            let sent = prompt::PromptFacts {
                 by,
                 is_pending: *is_pending,
                 files,
@@ -69,12 +69,12 @@ pub(crate) fn layout(part: &Part, width: u16, fold: Fold) -> Block {
         PartKind::Text {
             content, is_cut, ..
         } => {
-            let block = Growing::new(growing::Form::Markdown).into_block(content, width);
+            let block = GrowingPart::new(growing::GrowingForm::Markdown).into_block(content, width);
             let mut writer = Writer { block, width };
             if *is_cut {
                 writer.wrapped(
                     Sign::None,
-                    &[Piece::drawn("(cut short)", Look::new(Token::Quiet))],
+                    &[RowPiece::drawn("(cut short)", Look::new(Token::Quiet))],
                 );
             }
             writer.block
@@ -83,7 +83,7 @@ pub(crate) fn layout(part: &Part, width: u16, fold: Fold) -> Block {
             content,
             is_live: true,
             ..
-        } => Growing::new(growing::Form::Thinking).into_block(content, width),
+        } => GrowingPart::new(growing::GrowingForm::Thinking).into_block(content, width),
         PartKind::Reasoning {
             content,
             duration_ms,
@@ -107,7 +107,7 @@ pub(crate) fn layout(part: &Part, width: u16, fold: Fold) -> Block {
 }
 
 /// A remark. One about an error is marked as such.
-fn note(text: &str, is_error: bool, width: usize) -> Block {
+fn note(text: &str, is_error: bool, width: usize) -> PartLayout {
     let mut writer = Writer::new(sanitize(text, Hidden::Dropped), width);
     let (look, says_so) = if is_error {
         let says_so = text
@@ -119,14 +119,14 @@ fn note(text: &str, is_error: bool, width: usize) -> Block {
     };
     let mut first = Vec::new();
     if !says_so {
-        first.push(Piece::drawn("error: ", look));
+        first.push(RowPiece::drawn("error: ", look));
     }
     let end = writer
         .block
         .source
         .find('\n')
         .unwrap_or(writer.block.source.len());
-    first.push(Piece::source(0..end, look));
+    first.push(RowPiece::source(0..end, look));
     writer.wrapped(Sign::Note, &first);
     if end < writer.block.source.len() {
         writer.lines(Sign::None, end + 1..writer.block.source.len(), look);
@@ -149,14 +149,14 @@ enum Sign {
 }
 
 impl Sign {
-    fn piece(self) -> Piece {
+    fn piece(self) -> RowPiece {
         let quiet = Look::new(Token::Quiet);
         match self {
-            Self::None => Piece::drawn("  ", Look::new(Token::Text)),
-            Self::Bar => Piece::drawn("┃ ", Look::new(Token::User)),
-            Self::Note => Piece::drawn("· ", quiet),
-            Self::Folded => Piece::drawn("▸ ", quiet),
-            Self::Unfolded => Piece::drawn("▾ ", quiet),
+            Self::None => RowPiece::drawn("  ", Look::new(Token::Text)),
+            Self::Bar => RowPiece::drawn("┃ ", Look::new(Token::User)),
+            Self::Note => RowPiece::drawn("· ", quiet),
+            Self::Folded => RowPiece::drawn("▸ ", quiet),
+            Self::Unfolded => RowPiece::drawn("▾ ", quiet),
         }
     }
 }
@@ -171,32 +171,32 @@ fn room(width: usize) -> usize {
 }
 
 /// A row after a sign.
-fn behind(sign: Sign, width: usize, mut pieces: Vec<Piece>) -> Row {
+fn behind(sign: Sign, width: usize, mut pieces: Vec<RowPiece>) -> ScreenRow {
     if room(width) < width {
         pieces.insert(0, sign.piece());
     }
-    Row { pieces, fill: None }
+    ScreenRow { pieces, fill: None }
 }
 
 /// A block, while its rows are written.
 struct Writer {
-    block: Block,
+    block: PartLayout,
     width: usize,
 }
 
 impl Writer {
     fn new(source: String, width: usize) -> Self {
         Self {
-            block: Block {
+            block: PartLayout {
                 source,
-                ..Block::default()
+                ..PartLayout::default()
             },
             width,
         }
     }
 
     /// Pieces of one line in as many rows as they need.
-    fn wrapped(&mut self, sign: Sign, line: &[Piece]) {
+    fn wrapped(&mut self, sign: Sign, line: &[RowPiece]) {
         let continues = match sign {
             Sign::Bar => Sign::Bar,
             _ => Sign::None,
@@ -213,7 +213,7 @@ impl Writer {
         let text = self.block.source.get(range.clone()).unwrap_or_default();
         let ranges: Vec<_> = lines_of(text, range.start).collect();
         for range in ranges {
-            self.wrapped(sign, &[Piece::source(range, look)]);
+            self.wrapped(sign, &[RowPiece::source(range, look)]);
         }
     }
 }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::conversation::{Author, PartId, Tool, ToolOutcome, ToolResult};
+use crate::conversation::{Author, CallOutcome, PartId, ShownResult, ToolPart};
 use crate::layout::picture::text;
 
 pub(super) fn part(kind: PartKind) -> Part {
@@ -45,8 +45,8 @@ pub(super) fn note(text: &str, is_error: bool) -> Part {
     })
 }
 
-pub(super) fn tool(name: &str, input: &str, outcome: ToolOutcome) -> Part {
-    part(PartKind::Tool(Tool {
+pub(super) fn tool(name: &str, input: &str, outcome: CallOutcome) -> Part {
+    part(PartKind::Tool(ToolPart {
         call_id: "t1".to_owned(),
         name: name.to_owned(),
         asked: asked(name, input),
@@ -64,8 +64,8 @@ fn asked(name: &str, input: &str) -> String {
     )
 }
 
-pub(super) fn ended(text: &str, is_error: bool) -> ToolOutcome {
-    ToolOutcome::Ended(ToolResult {
+pub(super) fn ended(text: &str, is_error: bool) -> CallOutcome {
+    CallOutcome::Ended(ShownResult {
         text: text.to_owned(),
         lines: text.lines().count(),
         is_whole: true,
@@ -78,11 +78,11 @@ pub(super) fn ended(text: &str, is_error: bool) -> ToolOutcome {
 }
 
 /// A result of so many lines, as the conversation keeps it.
-fn kept(lines: usize, ending: &str) -> ToolOutcome {
+fn kept(lines: usize, ending: &str) -> CallOutcome {
     let text: Vec<String> = (1..=lines.min(101))
         .map(|line| format!("line {line}{ending}"))
         .collect();
-    ToolOutcome::Ended(ToolResult {
+    CallOutcome::Ended(ShownResult {
         text: text.concat(),
         lines,
         is_whole: lines <= 101,
@@ -112,10 +112,10 @@ fn nothing_is_said_by_colour_alone() {
         (note("x", true), "· error: x"),
         (note("Error: x", true), "· Error: x"),
         (note("x", false), "· x"),
-        (tool("read", "{}", ToolOutcome::Running), "▸ read · running"),
-        (tool("read", "{}", ToolOutcome::Waiting), "▸ read · waiting"),
+        (tool("read", "{}", CallOutcome::Running), "▸ read · running"),
+        (tool("read", "{}", CallOutcome::Waiting), "▸ read · waiting"),
         (
-            tool("read", "{}", ToolOutcome::Writing),
+            tool("read", "{}", CallOutcome::Writing),
             "▸ read · being written",
         ),
         (tool("read", "{}", ended("", false)), "▸ read · 0 lines"),
@@ -130,7 +130,7 @@ fn nothing_is_said_by_colour_alone() {
         ),
     ];
     for (part, expected) in cases {
-        let rows = text(&layout(&part, 30, Fold::Folded));
+        let rows = text(&layout(&part, 30, FoldAmount::Folded));
         assert_eq!(rows[0], expected);
     }
 }
@@ -139,11 +139,11 @@ fn nothing_is_said_by_colour_alone() {
 #[test]
 fn a_prompt_is_shown_in_full_in_the_colour_of_the_user() {
     let content = "word ".repeat(2_000) + "\n  **not bold**";
-    let block = layout(&user(&content, Author::You, false), 80, Fold::Folded);
+    let block = layout(&user(&content, Author::You, false), 80, FoldAmount::Folded);
     let shown: String = block
         .rows
         .iter()
-        .flat_map(Row::ranges)
+        .flat_map(ScreenRow::ranges)
         .map(|range| &block.source[range])
         .collect();
     let squeezed = |text: &str| text.split_whitespace().collect::<String>();
@@ -159,11 +159,11 @@ fn a_prompt_is_shown_in_full_in_the_colour_of_the_user() {
 fn the_looks_of_a_tool_call_are_those_of_its_parts() {
     let looks = |is_error| {
         let part = tool("read", r#"{"a":1}"#, ended("out", is_error));
-        let block = layout(&part, 40, Fold::Cut);
+        let block = layout(&part, 40, FoldAmount::Cut);
         let pieces: Vec<_> = block.rows.iter().flat_map(|row| &row.pieces).collect();
         pieces
             .into_iter()
-            .filter(|piece| matches!(piece.words, crate::layout::Words::Source(_)))
+            .filter(|piece| matches!(piece.words, crate::layout::WordsOrigin::Source(_)))
             .map(|piece| (piece.text(&block.source).0.to_owned(), piece.look))
             .collect::<Vec<_>>()
     };
@@ -187,7 +187,11 @@ fn the_input_of_a_tool_is_shown_in_full_and_hides_nothing() {
         "long ".repeat(200),
         '\u{1b}'
     );
-    let block = layout(&tool("write", &input, ToolOutcome::Waiting), 50, Fold::Cut);
+    let block = layout(
+        &tool("write", &input, CallOutcome::Waiting),
+        50,
+        FoldAmount::Cut,
+    );
     let shown: String = text(&block)[1..]
         .iter()
         .map(|row| row.trim().to_owned() + " ")
@@ -198,16 +202,16 @@ fn the_input_of_a_tool_is_shown_in_full_and_hides_nothing() {
         .replace('\u{1b}', "␛");
     assert_eq!(shown.trim(), expected);
 
-    let broken = tool("write", "{\"a\":\"b\nc\u{202e}\"}", ToolOutcome::Waiting);
-    let rows = text(&layout(&broken, 50, Fold::Cut));
+    let broken = tool("write", "{\"a\":\"b\nc\u{202e}\"}", CallOutcome::Waiting);
+    let rows = text(&layout(&broken, 50, FoldAmount::Cut));
     assert_eq!(rows[1..], ["  {\"a\": \"b␊c<202E>\"}"]);
 
     // While it is being written, its newest end.
     let open = format!(r#"{{"text":"{}end"#, "long ".repeat(5_000));
     let rows = text(&layout(
-        &tool("write", &open, ToolOutcome::Writing),
+        &tool("write", &open, CallOutcome::Writing),
         50,
-        Fold::Head(8),
+        FoldAmount::Head(8),
     ));
     assert_eq!(rows.len(), 1);
     assert!(rows[0].starts_with("▾ write …"), "{rows:?}");
@@ -227,7 +231,7 @@ fn a_result_is_cut_at_a_hundred_lines() {
             let rows = text(&layout(
                 &tool("read", "", kept(lines, ending)),
                 40,
-                Fold::Cut,
+                FoldAmount::Cut,
             ));
             let mut expected: Vec<String> =
                 (1..=shown).map(|line| format!("  line {line}")).collect();
@@ -239,7 +243,7 @@ fn a_result_is_cut_at_a_hundred_lines() {
     }
     let no_final_break = tool("read", "", ended("a\nb", false));
     assert_eq!(
-        text(&layout(&no_final_break, 40, Fold::Cut))[1..],
+        text(&layout(&no_final_break, 40, FoldAmount::Cut))[1..],
         ["  a", "  b"]
     );
 }
@@ -249,31 +253,35 @@ fn a_result_is_cut_at_a_hundred_lines() {
 fn a_tool_call_is_folded_cut_or_open() {
     let result: String = (1..=10_000).map(|line| format!("line {line}\n")).collect();
     let part = tool("read", INPUT, ended(&result, false));
-    let folded = text(&layout(&part, 60, Fold::Folded));
+    let folded = text(&layout(&part, 60, FoldAmount::Folded));
     assert_eq!(
         folded,
         ["▸ read src/retry.rs lines 80 to 120 · 10,000 lines"]
     );
-    let narrow = text(&layout(&part, 40, Fold::Folded));
+    let narrow = text(&layout(&part, 40, FoldAmount::Folded));
     assert_eq!(narrow, ["▸ read src/retry.rs line… · 10,000 lines"]);
-    let head = text(&layout(&part, 60, Fold::Head(8)));
+    let head = text(&layout(&part, 60, FoldAmount::Head(8)));
     assert_eq!(head.len(), 1 + 8 + 1);
     assert_eq!(head[0], folded[0].replace('▸', "▾"));
     assert_eq!(head[8..], ["  line 8", "  ... (9992 more lines)"]);
-    assert_eq!(text(&layout(&part, 80, Fold::Cut)).len(), 2 + 100 + 1);
-    let open = text(&layout(&part, 80, Fold::Open));
+    assert_eq!(text(&layout(&part, 80, FoldAmount::Cut)).len(), 2 + 100 + 1);
+    let open = text(&layout(&part, 80, FoldAmount::Open));
     assert_eq!(open.len(), 2 + 10_000);
     assert_eq!(open.last().unwrap(), "  line 10000");
 
     let huge = format!(r#"{{"text":"{}"}}"#, "x".repeat(100_000));
-    let folded = layout(&tool("write", &huge, ended("", false)), 60, Fold::Folded);
+    let folded = layout(
+        &tool("write", &huge, ended("", false)),
+        60,
+        FoldAmount::Folded,
+    );
     assert_eq!(text(&folded).concat().matches('…').count(), 1);
 
     // What is not here cannot be shown; it says so.
     let rows = text(&layout(
         &tool("read", INPUT, kept(500, "\n")),
         60,
-        Fold::Open,
+        FoldAmount::Open,
     ));
     assert_eq!(rows.last().unwrap(), "  ... (399 more lines)");
 
@@ -281,7 +289,7 @@ fn a_tool_call_is_folded_cut_or_open() {
     let rows = text(&layout(
         &tool("read", "{}", ended(&wide, false)),
         60,
-        Fold::Cut,
+        FoldAmount::Cut,
     ));
     assert!(
         rows.last().unwrap().ends_with("(96000 more bytes)"),
@@ -290,7 +298,7 @@ fn a_tool_call_is_folded_cut_or_open() {
     let rows = text(&layout(
         &tool("read", "{}", ended(&wide, false)),
         60,
-        Fold::Open,
+        FoldAmount::Open,
     ));
     assert_eq!(rows.concat().matches('x').count(), 100_000);
 }
@@ -299,7 +307,7 @@ fn a_tool_call_is_folded_cut_or_open() {
 #[test]
 fn a_row_says_how_much_came_and_a_command_is_a_row_too() {
     let mut outcome = ended("out\n", false);
-    if let ToolOutcome::Ended(result) = &mut outcome {
+    if let CallOutcome::Ended(result) = &mut outcome {
         result.extent = Some(harness_protocol::Extent {
             lines: Some(4_406),
             of_lines: Some(10_000),
@@ -307,7 +315,7 @@ fn a_row_says_how_much_came_and_a_command_is_a_row_too() {
         });
         result.duration_ms = Some(12);
     }
-    let row = |part: &Part| text(&layout(part, 80, Fold::Folded));
+    let row = |part: &Part| text(&layout(part, 80, FoldAmount::Folded));
     assert_eq!(
         row(&tool("read", r#"{"path":"big.txt"}"#, outcome)),
         ["▸ read big.txt · 4,406 of 10,000 lines · 12 ms"]
@@ -318,10 +326,10 @@ fn a_row_says_how_much_came_and_a_command_is_a_row_too() {
         row(&tool("bash", r#"{"command":"cargo test"}"#, failed.clone())),
         ["▸ bash cargo test · exit 101 · 38.2 s"]
     );
-    let ToolOutcome::Ended(result) = failed else {
+    let CallOutcome::Ended(result) = failed else {
         unreachable!()
     };
-    let ran = part(PartKind::Command(crate::conversation::Command {
+    let ran = part(PartKind::Command(crate::conversation::OperatorCommand {
         command: "cargo\ntest".to_owned(),
         result,
         by: Some("ana".to_owned()),
@@ -331,7 +339,7 @@ fn a_row_says_how_much_came_and_a_command_is_a_row_too() {
         row(&ran),
         ["▸ ! cargo␊test · exit 101 · 38.2 s by ana (the model is not told)"]
     );
-    let open = text(&layout(&ran, 80, Fold::Cut));
+    let open = text(&layout(&ran, 80, FoldAmount::Cut));
     assert_eq!(open[1..], ["  running", "  [exit 101 · 38.2 s]"]);
     let end = part(PartKind::RunEnd {
         facts: "12 s · 3.1k in, 812 out".to_owned(),
@@ -343,7 +351,7 @@ fn a_row_says_how_much_came_and_a_command_is_a_row_too() {
 #[test]
 fn no_part_lets_anything_through_to_the_terminal() {
     let evil = "a\"\n\u{1b}]52;c;aGk=\u{7}\u{1b}]0;t\u{1b}\\\u{1b}[2J\u{9b}1m\u{202e}\u{200b}\r\n\tb\u{1b}]0;open";
-    let skipped = ToolOutcome::Skipped {
+    let skipped = CallOutcome::Skipped {
         reason: evil.to_owned(),
     };
     let parts = [
@@ -355,10 +363,15 @@ fn no_part_lets_anything_through_to_the_terminal() {
         tool(evil, evil, ended(evil, true)),
         tool(evil, evil, ended(evil, false)),
         tool(evil, evil, skipped),
-        tool(evil, evil, ToolOutcome::Writing),
+        tool(evil, evil, CallOutcome::Writing),
     ];
     for part in parts {
-        for fold in [Fold::Folded, Fold::Head(2), Fold::Cut, Fold::Open] {
+        for fold in [
+            FoldAmount::Folded,
+            FoldAmount::Head(2),
+            FoldAmount::Cut,
+            FoldAmount::Open,
+        ] {
             for width in [1, 2, 5, 11, 12, 20, 80] {
                 let block = layout(&part, width, fold);
                 for row in &block.rows {
@@ -380,7 +393,7 @@ fn no_part_lets_anything_through_to_the_terminal() {
 /// Spec: [VIEW-11], [VIEW-15]
 #[test]
 fn thinking_is_italic_and_a_cut_text_says_so() {
-    let block = layout(&thinking("a **b**"), 40, Fold::Cut);
+    let block = layout(&thinking("a **b**"), 40, FoldAmount::Cut);
     let looks: Vec<_> = block.rows[0].pieces[1..]
         .iter()
         .map(|piece| piece.look)
@@ -388,7 +401,7 @@ fn thinking_is_italic_and_a_cut_text_says_so() {
     assert_eq!(looks, [Look::new(Token::Reasoning).italic()]);
     assert_eq!(text(&block), ["▾ thought · 1 line", "  a **b**"]);
     assert_eq!(
-        text(&layout(&reply("**a**", true), 40, Fold::Cut)),
+        text(&layout(&reply("**a**", true), 40, FoldAmount::Cut)),
         ["  a", "  (cut short)"]
     );
 }
@@ -410,19 +423,19 @@ fn a_long_change_is_cut_and_says_how_much_there_is_besides() {
     let hunk = |line: usize| format!("@@ -{line} +{line},20 @@\n{}", "+let a;\n".repeat(20));
     let diff: String = (0..4).map(|number| hunk(number * 100)).collect();
     let part = change("changed src/a.rs +80 -0", &diff);
-    let cut = layout(&part, 80, Fold::Cut);
+    let cut = layout(&part, 80, FoldAmount::Cut);
     assert_eq!(cut.rows.len(), 1 + 40 + 1);
     assert_eq!(
         text(&cut).last().unwrap(),
         "  … 42 more lines in 3 hunks; Ctrl+O unfolds"
     );
-    assert_eq!(layout(&part, 80, Fold::Open).rows.len(), 1 + 84);
-    assert_eq!(layout(&part, 80, Fold::Folded).rows.len(), 1);
+    assert_eq!(layout(&part, 80, FoldAmount::Open).rows.len(), 1 + 84);
+    assert_eq!(layout(&part, 80, FoldAmount::Folded).rows.len(), 1);
     // An old and a new side of each hunk.
     assert_eq!(cut.code.len(), 8);
     assert_eq!(cut.code[1].text(&cut.source, 19), "let a;");
     assert!(
-        layout(&change("changed LICENSE +1 -0", &diff), 80, Fold::Cut)
+        layout(&change("changed LICENSE +1 -0", &diff), 80, FoldAmount::Cut)
             .code
             .is_empty()
     );
@@ -432,7 +445,7 @@ fn a_long_change_is_cut_and_says_how_much_there_is_besides() {
 #[test]
 fn only_a_file_that_was_read_is_code() {
     let codes = |name: &str, input: &str, outcome| {
-        let block = layout(&tool(name, input, outcome), 80, Fold::Cut);
+        let block = layout(&tool(name, input, outcome), 80, FoldAmount::Cut);
         let texts = block
             .code
             .iter()

@@ -2,9 +2,9 @@
 
 use harness_protocol::words::{counted, number};
 
-use super::{Fold, Sign, Writer, lines_of};
+use super::{FoldAmount, Sign, Writer, lines_of};
 use crate::conversation::Author;
-use crate::layout::{Block, Piece};
+use crate::layout::{PartLayout, RowPiece};
 use crate::text::{self, Hidden, sanitize};
 use crate::theme::{Look, Token};
 
@@ -21,14 +21,19 @@ pub(crate) fn is_long(content: &str) -> bool {
 }
 
 /// The parts of a prompt beside its text.
-pub(super) struct Sent<'a> {
+pub(super) struct PromptFacts<'a> {
     pub(super) by: &'a Author,
     pub(super) is_pending: bool,
     pub(super) files: &'a [String],
 }
 
 /// A prompt after a bar.
-pub(super) fn layout(content: &str, sent: &Sent<'_>, width: usize, fold: Fold) -> Block {
+pub(super) fn layout(
+    content: &str,
+    sent: &PromptFacts<'_>,
+    width: usize,
+    fold: FoldAmount,
+) -> PartLayout {
     let look = Look::new(Token::User);
     let quiet = Look::new(Token::Quiet);
     let name = match sent.by {
@@ -36,23 +41,26 @@ pub(super) fn layout(content: &str, sent: &Sent<'_>, width: usize, fold: Fold) -
         Author::Named(name) => text::someone(name),
         Author::Unnamed => "someone".to_owned(),
     };
-    let mut heading = vec![Piece::drawn(name, look.bold())];
+    let mut heading = vec![RowPiece::drawn(name, look.bold())];
     if sent.is_pending {
-        heading.push(Piece::drawn(" (sending)", quiet));
+        heading.push(RowPiece::drawn(" (sending)", quiet));
     }
     // All of it, so that a search finds what is folded.
     let mut writer = Writer::new(sanitize(content, Hidden::Dropped), width);
     writer.wrapped(Sign::Bar, &heading);
     let end = writer.block.source.len();
-    if fold == Fold::Folded && is_long(content) {
+    if fold == FoldAmount::Folded && is_long(content) {
         let rest = head(&mut writer, look);
-        writer.wrapped(Sign::Bar, &[Piece::drawn(format!("▸ … {rest}"), quiet)]);
+        writer.wrapped(Sign::Bar, &[RowPiece::drawn(format!("▸ … {rest}"), quiet)]);
     } else {
         writer.lines(Sign::Bar, 0..end, look);
     }
     for file in sent.files {
         let label = format!("[{}]", text::one_line(file));
-        writer.wrapped(Sign::Bar, &[Piece::drawn(label, Look::new(Token::Notice))]);
+        writer.wrapped(
+            Sign::Bar,
+            &[RowPiece::drawn(label, Look::new(Token::Notice))],
+        );
     }
     writer.block
 }
@@ -72,7 +80,7 @@ fn head(writer: &mut Writer, look: Look) -> String {
     let reached = shown.last().map_or(0, |line| line.end);
     let left = count - shown.len();
     for line in shown {
-        writer.wrapped(Sign::Bar, &[Piece::source(line, look)]);
+        writer.wrapped(Sign::Bar, &[RowPiece::source(line, look)]);
     }
     match left {
         0 => format!("{} more bytes", number((size - reached) as u64)),
@@ -85,8 +93,8 @@ mod tests {
     use super::*;
     use crate::layout::picture::text;
 
-    fn rows(content: &str, fold: Fold) -> Vec<String> {
-        let sent = Sent {
+    fn rows(content: &str, fold: FoldAmount) -> Vec<String> {
+        let sent = PromptFacts {
             by: &Author::You,
             is_pending: false,
             files: &["a.txt".to_owned()],
@@ -98,22 +106,22 @@ mod tests {
     #[test]
     fn a_long_paste_is_its_first_lines_until_it_is_opened() {
         let paste: String = (1..=12_000).map(|line| format!("line {line}\n")).collect();
-        let folded = rows(&paste, Fold::Folded);
+        let folded = rows(&paste, FoldAmount::Folded);
         assert_eq!(folded[..2], ["┃ you", "┃ line 1"]);
         assert_eq!(
             folded[10..],
             ["┃ line 10", "┃ ▸ … 11,990 more lines", "┃ [a.txt]"]
         );
-        let open = rows(&paste, Fold::Open);
+        let open = rows(&paste, FoldAmount::Open);
         assert_eq!(
             (open.len(), open[12_000].as_str()),
             (12_002, "┃ line 12000")
         );
         // What is not long is whole.
         let short: String = (1..=30).map(|line| format!("line {line}\n")).collect();
-        assert_eq!(rows(&short, Fold::Folded).len(), 32);
+        assert_eq!(rows(&short, FoldAmount::Folded).len(), 32);
         let wide = "x".repeat(20_001);
-        let folded = rows(&wide, Fold::Folded);
+        let folded = rows(&wide, FoldAmount::Folded);
         assert!(folded[folded.len() - 2].ends_with("▸ … 18,001 more bytes"));
         assert!(folded.len() < 40);
     }

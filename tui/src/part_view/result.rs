@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
-use crate::conversation::Tool;
+use crate::conversation::ToolPart;
 use crate::highlight::{Code, Language};
 
 /// The readable form of a result. An object with one text in it is that text; another object is a line or more for each
@@ -26,7 +26,7 @@ pub(crate) fn shown_result(result: &str) -> Cow<'_, str> {
 }
 
 /// The text of a file that a tool has read, as code; `start` is where it begins in the source.
-pub(super) fn code(tool: &Tool, source: &str, start: usize) -> Option<Code> {
+pub(super) fn code(tool: &ToolPart, source: &str, start: usize) -> Option<Code> {
     if !tool.name.contains("read") {
         return None;
     }

@@ -2,12 +2,17 @@
 
 use harness_protocol::words::{counted, took_about};
 
-use super::{Fold, Sign, THINKING, Writer};
-use crate::layout::{Block, Piece};
+use super::{FoldAmount, Sign, THINKING, Writer};
+use crate::layout::{PartLayout, RowPiece};
 use crate::text::{Hidden, sanitize};
 
 /// The row shows how long the model thought; if that is unknown or next to nothing, the amount of text.
-pub(super) fn layout(content: &str, duration_ms: Option<u64>, width: usize, fold: Fold) -> Block {
+pub(super) fn layout(
+    content: &str,
+    duration_ms: Option<u64>,
+    width: usize,
+    fold: FoldAmount,
+) -> PartLayout {
     // All of it, so that a search finds what is folded.
     let source = sanitize(content, Hidden::Dropped).trim_end().to_owned();
     let words = match duration_ms.filter(|duration| *duration >= 1_000) {
@@ -17,13 +22,13 @@ pub(super) fn layout(content: &str, duration_ms: Option<u64>, width: usize, fold
             format!("thought · {lines}")
         }
     };
-    let is_folded = fold == Fold::Folded;
+    let is_folded = fold == FoldAmount::Folded;
     let sign = match is_folded {
         true => Sign::Folded,
         false => Sign::Unfolded,
     };
     let mut writer = Writer::new(source, width);
-    writer.wrapped(sign, &[Piece::drawn(words, THINKING)]);
+    writer.wrapped(sign, &[RowPiece::drawn(words, THINKING)]);
     if !is_folded {
         let all = 0..writer.block.source.len();
         writer.lines(Sign::None, all, THINKING);
@@ -46,9 +51,9 @@ mod tests {
             (Some(999), "thought · 2 lines"),
             (None, "thought · 2 lines"),
         ] {
-            let folded = text(&layout(content, duration, 40, Fold::Folded));
+            let folded = text(&layout(content, duration, 40, FoldAmount::Folded));
             assert_eq!(folded, [format!("▸ {row}")]);
-            let open = text(&layout(content, duration, 40, Fold::Open));
+            let open = text(&layout(content, duration, 40, FoldAmount::Open));
             assert_eq!(
                 open,
                 [
@@ -58,7 +63,7 @@ mod tests {
                 ]
             );
         }
-        let block = layout(content, None, 40, Fold::Open);
+        let block = layout(content, None, 40, FoldAmount::Open);
         assert!(block.rows.iter().all(|row| row.pieces[1].look == THINKING));
     }
 }

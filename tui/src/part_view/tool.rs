@@ -2,9 +2,9 @@
 
 use harness_protocol::words::{self, CallEnd};
 
-use super::{Fold, MAX_RESULT_LINES, Sign, Writer, json, lines_of, room};
-use crate::conversation::{Command, Output, Tool, ToolOutcome, ToolResult};
-use crate::layout::{Block, Piece};
+use super::{FoldAmount, MAX_RESULT_LINES, Sign, Writer, json, lines_of, room};
+use crate::conversation::{CallOutcome, OperatorCommand, RunningOutput, ShownResult, ToolPart};
+use crate::layout::{PartLayout, RowPiece};
 use crate::output::OutputLine;
 use crate::text::{self, Hidden, sanitize};
 use crate::theme::{Look, Token};
@@ -26,7 +26,7 @@ pub(crate) const MAX_TAIL: u16 = 8;
 const MIN_ASKED: usize = 16;
 
 /// The source of a row and the lines below it.
-struct View<'a> {
+struct ToolView<'a> {
     /// The name of the tool; empty while it is being written.
     name: String,
     /// The input, in short.
@@ -35,17 +35,17 @@ struct View<'a> {
     input: String,
     /// The outcome of the call, or its present state.
     state: (String, Look),
-    result: Option<&'a ToolResult>,
-    output: Option<&'a Output>,
+    result: Option<&'a ShownResult>,
+    output: Option<&'a RunningOutput>,
     /// The call, if its result may be the text of a file.
-    read: Option<&'a Tool>,
+    read: Option<&'a ToolPart>,
 }
 
 /// A call.
-pub(super) fn layout(tool: &Tool, width: usize, fold: Fold) -> Block {
+pub(super) fn layout(tool: &ToolPart, width: usize, fold: FoldAmount) -> PartLayout {
     let (asked, input) = match tool.outcome {
         // Of an end it is not known what is within a string.
-        ToolOutcome::Writing => {
+        CallOutcome::Writing => {
             let from = tool.input.len().saturating_sub(MAX_OPEN_INPUT);
             let from = tool.input.ceil_char_boundary(from);
             // An input without members is not shown.
@@ -63,10 +63,10 @@ pub(super) fn layout(tool: &Tool, width: usize, fold: Fold) -> Block {
         ),
     };
     let result = match &tool.outcome {
-        ToolOutcome::Ended(result) => Some(result),
+        CallOutcome::Ended(result) => Some(result),
         _ => None,
     };
-    let view = View {
+    let view = ToolView {
         name: text::one_line(&tool.name),
         asked,
         input,
@@ -75,18 +75,18 @@ pub(super) fn layout(tool: &Tool, width: usize, fold: Fold) -> Block {
         output: tool.output.as_deref(),
         read: Some(tool),
     };
-    view.lay(width, fold, matches!(tool.outcome, ToolOutcome::Writing))
+    view.lay(width, fold, matches!(tool.outcome, CallOutcome::Writing))
 }
 
 /// A command that an operator ran.
-pub(super) fn command(command: &Command, width: usize, fold: Fold) -> Block {
+pub(super) fn command(command: &OperatorCommand, width: usize, fold: FoldAmount) -> PartLayout {
     let (mut said, look) = ended("!", &command.result);
     said += &words::by(command.by.as_deref());
     if command.is_hidden {
         said += " (the model is not told)";
     }
     let asked = on_one_line(&command.command);
-    let view = View {
+    let view = ToolView {
         name: "!".to_owned(),
         input: asked.clone(),
         asked,
@@ -103,9 +103,9 @@ fn on_one_line(text: &str) -> String {
     sanitize(text, Hidden::Pictured).replace('\n', "␊")
 }
 
-impl View<'_> {
-    fn lay(self, width: usize, fold: Fold, keeps_end: bool) -> Block {
-        let is_open = matches!(fold, Fold::Cut | Fold::Open);
+impl ToolView<'_> {
+    fn lay(self, width: usize, fold: FoldAmount, keeps_end: bool) -> PartLayout {
+        let is_open = matches!(fold, FoldAmount::Cut | FoldAmount::Open);
         // The source: the name, what was asked in short and in full, and the result, each on separate lines; all of it
         // always, so that a search finds what is folded.
         let mut source = format!("{}\n{}\n{}", self.name, self.asked, self.input);
@@ -119,13 +119,13 @@ impl View<'_> {
         self.heading(&mut writer, asked_at, fold, keeps_end);
         // What is short enough to be whole in the row is not said again.
         if is_open && !input_at.is_empty() && self.input != self.asked {
-            writer.wrapped(Sign::None, &[Piece::source(input_at.clone(), TEXT)]);
+            writer.wrapped(Sign::None, &[RowPiece::source(input_at.clone(), TEXT)]);
         }
         if let Some(result) = self.result {
             result_lines(&mut writer, input_at.end + 1, result, fold);
             let read = self
                 .read
-                .filter(|_| fold != Fold::Folded && !result.is_error);
+                .filter(|_| fold != FoldAmount::Folded && !result.is_error);
             if let Some(read) = read {
                 let code = super::result::code(read, &writer.block.source, input_at.end + 1);
                 writer.block.code.extend(code);
@@ -141,13 +141,13 @@ impl View<'_> {
         &self,
         writer: &mut Writer,
         asked_at: std::ops::Range<usize>,
-        fold: Fold,
+        fold: FoldAmount,
         keeps_end: bool,
     ) {
         let room = room(writer.width);
         let sign = match fold {
-            Fold::Folded => Sign::Folded,
-            Fold::Head(_) | Fold::Cut | Fold::Open => Sign::Unfolded,
+            FoldAmount::Folded => Sign::Folded,
+            FoldAmount::Head(_) | FoldAmount::Cut | FoldAmount::Open => Sign::Unfolded,
         };
         let mut line = Vec::new();
         let name = if self.name.is_empty() {
@@ -159,9 +159,9 @@ impl View<'_> {
         let mut used = text::width(&shown_name);
         if shown_name == self.name {
             let look = Look::new(Token::ToolName).bold();
-            line.push(Piece::source(0..self.name.len(), look));
+            line.push(RowPiece::source(0..self.name.len(), look));
         } else {
-            line.push(Piece::drawn(shown_name, QUIET));
+            line.push(RowPiece::drawn(shown_name, QUIET));
         }
         let (state, look) = &self.state;
         let beside = room.saturating_sub(used + 1 + 3);
@@ -170,10 +170,10 @@ impl View<'_> {
             .max(MIN_ASKED.min(beside));
         if !self.asked.is_empty() && for_asked >= 4 {
             let (from, to, is_cut) = part_of(&self.asked, for_asked, keeps_end);
-            let shown = Piece::source(asked_at.start + from..asked_at.start + to, QUIET);
+            let shown = RowPiece::source(asked_at.start + from..asked_at.start + to, QUIET);
             used += 1 + text::width(&self.asked[from..to]) + usize::from(is_cut);
-            let dots = is_cut.then(|| Piece::drawn("…", QUIET));
-            line.push(Piece::drawn(" ", TEXT));
+            let dots = is_cut.then(|| RowPiece::drawn("…", QUIET));
+            line.push(RowPiece::drawn(" ", TEXT));
             match keeps_end {
                 true => line.extend(dots.into_iter().chain([shown])),
                 false => line.extend([shown].into_iter().chain(dots)),
@@ -181,14 +181,14 @@ impl View<'_> {
         }
         let left = room.saturating_sub(used + 3);
         if left >= text::width(state).min(8) {
-            line.push(Piece::drawn(" · ", QUIET));
-            line.push(Piece::drawn(shorten(state, left), *look));
+            line.push(RowPiece::drawn(" · ", QUIET));
+            line.push(RowPiece::drawn(shorten(state, left), *look));
             let row = super::behind(sign, writer.width, line);
             writer.block.rows.push(row);
         } else {
             let row = super::behind(sign, writer.width, line);
             writer.block.rows.push(row);
-            let state = Piece::drawn(shorten(state, room), *look);
+            let state = RowPiece::drawn(shorten(state, room), *look);
             writer.wrapped(Sign::None, &[state]);
         }
     }
@@ -214,18 +214,18 @@ fn part_of(text: &str, columns: usize, keeps_end: bool) -> (usize, usize, bool) 
 }
 
 /// The state of a call, or how it ended.
-fn state(name: &str, outcome: &ToolOutcome) -> (String, Look) {
+fn state(name: &str, outcome: &CallOutcome) -> (String, Look) {
     match outcome {
-        ToolOutcome::Writing => ("being written".to_owned(), QUIET),
-        ToolOutcome::Waiting => ("waiting".to_owned(), QUIET),
-        ToolOutcome::Running => ("running".to_owned(), Look::new(Token::Status)),
-        ToolOutcome::Skipped { reason } if reason.is_empty() => ("skipped".to_owned(), QUIET),
-        ToolOutcome::Skipped { reason } => (format!("skipped: {}", text::one_line(reason)), QUIET),
-        ToolOutcome::Ended(result) => ended(name, result),
+        CallOutcome::Writing => ("being written".to_owned(), QUIET),
+        CallOutcome::Waiting => ("waiting".to_owned(), QUIET),
+        CallOutcome::Running => ("running".to_owned(), Look::new(Token::Status)),
+        CallOutcome::Skipped { reason } if reason.is_empty() => ("skipped".to_owned(), QUIET),
+        CallOutcome::Skipped { reason } => (format!("skipped: {}", text::one_line(reason)), QUIET),
+        CallOutcome::Ended(result) => ended(name, result),
     }
 }
 
-fn ended(name: &str, result: &ToolResult) -> (String, Look) {
+fn ended(name: &str, result: &ShownResult) -> (String, Look) {
     let is_command_end = result.last_line.starts_with('[');
     let said = words::call_end(&CallEnd {
         name,
@@ -255,12 +255,12 @@ fn shorten(text: &str, columns: usize) -> String {
 }
 
 /// The shown lines of a result, and the count of the others. Lines of a result that is not opened have less weight.
-fn result_lines(writer: &mut Writer, start: usize, result: &ToolResult, fold: Fold) {
+fn result_lines(writer: &mut Writer, start: usize, result: &ShownResult, fold: FoldAmount) {
     let (most, plain) = match fold {
-        Fold::Folded => return,
-        Fold::Head(lines) => (usize::from(lines), QUIET),
-        Fold::Cut => (MAX_RESULT_LINES, TEXT),
-        Fold::Open => (usize::MAX, TEXT),
+        FoldAmount::Folded => return,
+        FoldAmount::Head(lines) => (usize::from(lines), QUIET),
+        FoldAmount::Cut => (MAX_RESULT_LINES, TEXT),
+        FoldAmount::Open => (usize::MAX, TEXT),
     };
     let look = if result.is_error { ERROR } else { plain };
     let text = writer.block.source.get(start..).unwrap_or_default();
@@ -269,8 +269,8 @@ fn result_lines(writer: &mut Writer, start: usize, result: &ToolResult, fold: Fo
     let rest = result.lines.saturating_sub(lines.len());
     for line in lines {
         let long = line.len().saturating_sub(MAX_RESULT_LINE);
-        if fold == Fold::Open || long == 0 {
-            writer.wrapped(Sign::None, &[Piece::source(line, look)]);
+        if fold == FoldAmount::Open || long == 0 {
+            writer.wrapped(Sign::None, &[RowPiece::source(line, look)]);
             continue;
         }
         let end = writer
@@ -278,36 +278,36 @@ fn result_lines(writer: &mut Writer, start: usize, result: &ToolResult, fold: Fo
             .source
             .floor_char_boundary(line.start + MAX_RESULT_LINE);
         let more = line.end - end;
-        let shown = Piece::source(line.start..end, look);
-        let note = Piece::drawn(format!(" … ({more} more bytes)"), QUIET);
+        let shown = RowPiece::source(line.start..end, look);
+        let note = RowPiece::drawn(format!(" … ({more} more bytes)"), QUIET);
         writer.wrapped(Sign::None, &[shown, note]);
     }
     if rest > 0 {
-        let note = Piece::drawn(format!("... ({rest} more lines)"), QUIET);
+        let note = RowPiece::drawn(format!("... ({rest} more lines)"), QUIET);
         writer.wrapped(Sign::None, &[note]);
     }
 }
 
 /// The end of what a running call shows: a row a line, so that the rows stay where they are while it
 /// grows, or all of it that is kept.
-fn output_lines(writer: &mut Writer, output: &Output, fold: Fold) {
+fn output_lines(writer: &mut Writer, output: &RunningOutput, fold: FoldAmount) {
     let lines = match fold {
-        Fold::Folded => return,
-        Fold::Head(_) | Fold::Cut => output.last(usize::from(MAX_TAIL)),
-        Fold::Open => output.last(usize::MAX),
+        FoldAmount::Folded => return,
+        FoldAmount::Head(_) | FoldAmount::Cut => output.last(usize::from(MAX_TAIL)),
+        FoldAmount::Open => output.last(usize::MAX),
     };
     let earlier = output.len().saturating_sub(lines.len());
     if earlier > 0 {
-        let note = Piece::drawn(format!("... ({earlier} earlier lines)"), QUIET);
+        let note = RowPiece::drawn(format!("... ({earlier} earlier lines)"), QUIET);
         writer.wrapped(Sign::None, &[note]);
     }
     let room = room(writer.width);
     for line in lines {
         let OutputLine::Text(text) = &line else {
-            writer.wrapped(Sign::None, &[Piece::drawn(line.words(), QUIET)]);
+            writer.wrapped(Sign::None, &[RowPiece::drawn(line.words(), QUIET)]);
             continue;
         };
-        let is_cut = fold != Fold::Open && text::width(text) > room;
+        let is_cut = fold != FoldAmount::Open && text::width(text) > room;
         let shown = match is_cut {
             true => text::take_width(text, room.saturating_sub(1)),
             false => text,
@@ -315,9 +315,9 @@ fn output_lines(writer: &mut Writer, output: &Output, fold: Fold) {
         writer.block.source.push('\n');
         let start = writer.block.source.len();
         writer.block.source.push_str(shown);
-        let mut pieces = vec![Piece::source(start..writer.block.source.len(), TEXT)];
+        let mut pieces = vec![RowPiece::source(start..writer.block.source.len(), TEXT)];
         if is_cut {
-            pieces.push(Piece::drawn("…", QUIET));
+            pieces.push(RowPiece::drawn("…", QUIET));
         }
         writer.wrapped(Sign::None, &pieces);
     }

@@ -1,12 +1,12 @@
 //! The approvals that wait for an operator's answer, in lines.
 
-use harness_protocol::{AnswerOrder, Approval, Scope, Snapshot, Verdict};
+use harness_protocol::{AnswerOrder, Approval, ConversationSnapshot, Scope, Verdict};
 
-use super::machine::Machine;
+use super::machine::PlainMachine;
 use super::transcript::asked_about;
-use crate::link::Order;
+use crate::link::ClientOrder;
 
-impl Machine {
+impl PlainMachine {
     /// Takes an open approval. It is denied where no client can answer it: the input is over, the run is this client's,
     /// and no other client is attached.
     pub(super) fn asked(&mut self, approval: &Approval) {
@@ -19,7 +19,7 @@ impl Machine {
     }
 
     /// Takes what a snapshot says of approvals, and shows what its history does not.
-    pub(super) fn waits_for(&mut self, snapshot: &Snapshot, shows: bool) {
+    pub(super) fn waits_for(&mut self, snapshot: &ConversationSnapshot, shows: bool) {
         let open = snapshot.approvals.first();
         let is_shown = |open: &Approval| {
             let mut events = snapshot.history.events.iter();
@@ -49,7 +49,7 @@ impl Machine {
             key: Some(self.new_key()),
         };
         self.unanswered += 1;
-        self.order(Order::Answer {
+        self.order(ClientOrder::Answer {
             conversation,
             approval,
             answer,

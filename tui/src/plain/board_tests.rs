@@ -10,15 +10,15 @@ use crate::board::{BoardNews, BoardOrder};
 fn workflows_are_listed_in_lines_and_what_is_typed_behind_it_waits() {
     let mut machine = machine(true);
     machine.handle(snapshot(None, Vec::new()));
-    let line = |text: &str| Input::Line(text.to_owned());
-    let news = |news| Input::News(Box::new(News::Board(news)));
-    let list = || Effect::Order(Order::Board(BoardOrder::List));
+    let line = |text: &str| PlainInput::Line(text.to_owned());
+    let news = |news| PlainInput::News(Box::new(News::Board(news)));
+    let list = || PlainEffect::Order(ClientOrder::Board(BoardOrder::List));
     assert_eq!(machine.handle(line("/workflows")), [list()]);
     assert_eq!(machine.handle(line("/workflows")), []);
     let mut second = workflow("w2", "paused");
     second.reason = Some("operator".to_owned());
     let listed = BoardNews::Listed(vec![workflow("w1", "running"), second]);
-    let shown = |text: &str| Effect::Show(text.to_owned());
+    let shown = |text: &str| PlainEffect::Show(text.to_owned());
     assert_eq!(
         machine.handle(news(listed)),
         [

@@ -9,10 +9,10 @@ const MAX_LINES: usize = 100;
 
 /// The output of the running calls, in lines that a client without a screen prints.
 #[derive(Debug, Default)]
-pub struct CallOutput(HashMap<String, Shown>);
+pub struct CallOutput(HashMap<String, ShownOutput>);
 
 #[derive(Debug, Default)]
-struct Shown {
+struct ShownOutput {
     lines: OutputLines,
     count: usize,
 }

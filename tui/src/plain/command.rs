@@ -28,7 +28,7 @@ Each line waits until those before it were sent; Ctrl-C cancels at once.";
 
 /// The command that a line asks for.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Command<'a> {
+pub(super) enum PlainCommand<'a> {
     /// Nothing: the line is empty.
     Nothing,
     /// To be sent to the model.
@@ -70,7 +70,7 @@ pub(super) enum Command<'a> {
     Wrong(String),
 }
 
-impl<'a> Command<'a> {
+impl<'a> PlainCommand<'a> {
     /// That of a line.
     pub(super) fn parse(line: &'a str) -> Self {
         let line = line.trim();
@@ -132,36 +132,39 @@ mod tests {
     /// Spec: [PLAIN-06]
     #[test]
     fn a_line_is_a_prompt_a_command_or_wrong() {
-        let wrong = |reason: &str| Command::Wrong(reason.to_owned());
+        let wrong = |reason: &str| PlainCommand::Wrong(reason.to_owned());
         let lines = [
-            (" \t", Command::Nothing),
-            ("  why? \r", Command::Prompt("why?")),
-            ("//etc", Command::Prompt("/etc")),
-            ("/help", Command::Help),
-            ("/cancel", Command::Cancel),
-            ("/list ", Command::List),
-            ("/workflows", Command::Workflows),
-            ("/continue", Command::GoOn { is_retry: false }),
-            ("/retry", Command::GoOn { is_retry: true }),
-            ("/approve", Command::Approve(Scope::Once)),
-            ("/approve folder", Command::Approve(Scope::Workspace)),
+            (" \t", PlainCommand::Nothing),
+            ("  why? \r", PlainCommand::Prompt("why?")),
+            ("//etc", PlainCommand::Prompt("/etc")),
+            ("/help", PlainCommand::Help),
+            ("/cancel", PlainCommand::Cancel),
+            ("/list ", PlainCommand::List),
+            ("/workflows", PlainCommand::Workflows),
+            ("/continue", PlainCommand::GoOn { is_retry: false }),
+            ("/retry", PlainCommand::GoOn { is_retry: true }),
+            ("/approve", PlainCommand::Approve(Scope::Once)),
+            ("/approve folder", PlainCommand::Approve(Scope::Workspace)),
             (
                 "/approve all",
                 wrong("say /approve, /approve run, /approve conversation or /approve folder"),
             ),
-            ("/deny", Command::Deny(None)),
-            ("/deny not so", Command::Deny(Some("not so"))),
-            ("/follow-up  a b", Command::FollowUp("a b")),
+            ("/deny", PlainCommand::Deny(None)),
+            ("/deny not so", PlainCommand::Deny(Some("not so"))),
+            ("/follow-up  a b", PlainCommand::FollowUp("a b")),
             ("/follow-up", wrong("/follow-up needs a text")),
-            ("/model claude-x", Command::Model("claude-x")),
+            ("/model claude-x", PlainCommand::Model("claude-x")),
             ("/model", wrong("/model needs a name")),
-            ("/compact", Command::Compact(None)),
-            ("/compact the tests", Command::Compact(Some("the tests"))),
-            ("/open 2", Command::Open("2")),
-            ("/new", Command::New(None)),
-            ("/new  a b", Command::New(Some("a b"))),
-            ("/rename a b", Command::Rename("a b")),
-            ("/quit", Command::Quit),
+            ("/compact", PlainCommand::Compact(None)),
+            (
+                "/compact the tests",
+                PlainCommand::Compact(Some("the tests")),
+            ),
+            ("/open 2", PlainCommand::Open("2")),
+            ("/new", PlainCommand::New(None)),
+            ("/new  a b", PlainCommand::New(Some("a b"))),
+            ("/rename a b", PlainCommand::Rename("a b")),
+            ("/quit", PlainCommand::Quit),
             ("/open", wrong("/open needs a number or an id")),
             ("/rename", wrong("/rename needs a title")),
             ("/quit now", wrong("/quit takes nothing behind it")),
@@ -171,7 +174,7 @@ mod tests {
             ),
         ];
         for (line, command) in lines {
-            assert_eq!(Command::parse(line), command, "{line:?}");
+            assert_eq!(PlainCommand::parse(line), command, "{line:?}");
         }
     }
 }

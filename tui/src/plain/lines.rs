@@ -5,20 +5,21 @@
 
 use harness_protocol::{Queue, Scope, Verdict};
 
-use super::command::{Command, HELP};
-use super::machine::Machine;
+use super::command::{HELP, PlainCommand};
+use super::machine::PlainMachine;
 use crate::board::BoardOrder;
-use crate::link::{Change, Order};
+use crate::link::{ClientOrder, SettingChange};
 
-impl Machine {
+impl PlainMachine {
     /// Takes a line that was typed.
     pub(super) fn line(&mut self, line: String) {
-        match Command::parse(&line) {
-            Command::Nothing => {}
-            Command::Help => self.show(HELP),
-            Command::Wrong(reason) => self.fail(&reason),
+        match PlainCommand::parse(&line) {
+            PlainCommand::Nothing => {}
+            PlainCommand::Help => self.show(HELP),
+            PlainCommand::Wrong(reason) => self.fail(&reason),
             command => {
-                let is_prompt = matches!(command, Command::Prompt(_) | Command::FollowUp(_));
+                let is_prompt =
+                    matches!(command, PlainCommand::Prompt(_) | PlainCommand::FollowUp(_));
                 let waits = is_prompt || self.waiting_prompts() > 0;
                 if waits && !self.steers() && self.running.is_some() && !self.is_input_over {
                     self.show("status: this waits for the end of the run");
@@ -31,58 +32,60 @@ impl Machine {
     /// Carries out the waiting lines that can be carried out now.
     pub(super) fn carry_out(&mut self) {
         while let Some(line) = self.lines.pop_front() {
-            let command = Command::parse(&line);
+            let command = PlainCommand::parse(&line);
             if !self.is_ready_for(&command) {
                 self.lines.push_front(line);
                 return;
             }
             match command {
-                Command::Quit => return self.quit(),
-                Command::Prompt(prompt) => self.send(prompt, Queue::Steer),
-                Command::FollowUp(prompt) => self.send(prompt, Queue::FollowUp),
-                Command::Approve(scope) => self.answer(Verdict::Allow, scope, None),
-                Command::Deny(reason) => {
+                PlainCommand::Quit => return self.quit(),
+                PlainCommand::Prompt(prompt) => self.send(prompt, Queue::Steer),
+                PlainCommand::FollowUp(prompt) => self.send(prompt, Queue::FollowUp),
+                PlainCommand::Approve(scope) => self.answer(Verdict::Allow, scope, None),
+                PlainCommand::Deny(reason) => {
                     self.answer(Verdict::Deny, Scope::Once, reason.map(str::to_owned));
                 }
-                Command::Undo => self.ask(|conversation| Order::Undo { conversation }),
-                Command::GoOn { is_retry } => self.ask(|conversation| Order::GoOn {
+                PlainCommand::Undo => self.ask(|conversation| ClientOrder::Undo { conversation }),
+                PlainCommand::GoOn { is_retry } => self.ask(|conversation| ClientOrder::GoOn {
                     conversation,
                     is_retry,
                 }),
-                Command::Model(name) => self.ask(|conversation| Order::Change {
+                PlainCommand::Model(name) => self.ask(|conversation| ClientOrder::Change {
                     conversation,
-                    change: Change::Model(Some(name.to_owned())),
+                    change: SettingChange::Model(Some(name.to_owned())),
                 }),
-                Command::Compact(instructions) => self.ask(|conversation| Order::Compact {
-                    conversation,
-                    instructions: instructions.map(str::to_owned),
-                }),
-                Command::Cancel => {
+                PlainCommand::Compact(instructions) => {
+                    self.ask(|conversation| ClientOrder::Compact {
+                        conversation,
+                        instructions: instructions.map(str::to_owned),
+                    });
+                }
+                PlainCommand::Cancel => {
                     if !self.cancel() {
                         self.show("status: no run is going");
                     }
                 }
-                Command::List => {
+                PlainCommand::List => {
                     self.unanswered += 1;
-                    self.order(Order::List { folder: None });
+                    self.order(ClientOrder::List { folder: None });
                 }
-                Command::Workflows => {
+                PlainCommand::Workflows => {
                     self.unanswered += 1;
-                    self.order(Order::Board(BoardOrder::List));
+                    self.order(ClientOrder::Board(BoardOrder::List));
                 }
-                Command::Open(which) => {
+                PlainCommand::Open(which) => {
                     let number = which.parse::<usize>().ok();
                     let listed = number.and_then(|number| self.listed.get(number.checked_sub(1)?));
                     let conversation = listed.cloned().unwrap_or_else(|| which.to_owned());
-                    self.opens(Order::Open { conversation });
+                    self.opens(ClientOrder::Open { conversation });
                 }
-                Command::New(title) => {
+                PlainCommand::New(title) => {
                     let title = title.map(str::to_owned);
                     let folder = self.folder.clone();
-                    self.opens(Order::Create { title, folder });
+                    self.opens(ClientOrder::Create { title, folder });
                 }
-                Command::Rename(title) => self.rename(title),
-                Command::Nothing | Command::Help | Command::Wrong(_) => {}
+                PlainCommand::Rename(title) => self.rename(title),
+                PlainCommand::Nothing | PlainCommand::Help | PlainCommand::Wrong(_) => {}
             }
         }
     }
@@ -93,8 +96,8 @@ impl Machine {
         lines
             .filter(|line| {
                 matches!(
-                    Command::parse(line),
-                    Command::Prompt(_) | Command::FollowUp(_)
+                    PlainCommand::parse(line),
+                    PlainCommand::Prompt(_) | PlainCommand::FollowUp(_)
                 )
             })
             .count()
@@ -103,11 +106,11 @@ impl Machine {
     /// True if the operator asked to leave, which waits for earlier lines.
     pub(super) fn is_leaving(&self) -> bool {
         let mut lines = self.lines.iter();
-        lines.any(|line| matches!(Command::parse(line), Command::Quit))
+        lines.any(|line| matches!(PlainCommand::parse(line), PlainCommand::Quit))
     }
 
     /// True if everything before the command was carried out, and the command can be.
-    fn is_ready_for(&self, command: &Command<'_>) -> bool {
+    fn is_ready_for(&self, command: &PlainCommand<'_>) -> bool {
         let is_answered = self.sent.is_none()
             && self.unanswered == 0
             && self.unanswered_cancels == 0
@@ -115,17 +118,17 @@ impl Machine {
         let is_idle = self.running.is_none() && self.own.is_none();
         match command {
             // Who has nothing to wait for leaves before the service was ever there.
-            Command::Quit => is_answered,
+            PlainCommand::Quit => is_answered,
             _ if self.is_refused => is_answered,
             // The order to compact is only answered when that is over.
-            Command::Cancel if is_idle && self.is_compacting => self.is_attached,
+            PlainCommand::Cancel if is_idle && self.is_compacting => self.is_attached,
             // What is asked may be on its way.
-            Command::Approve(_) | Command::Deny(_) => {
+            PlainCommand::Approve(_) | PlainCommand::Deny(_) => {
                 self.is_attached && is_answered && (is_idle || self.approval.is_some())
             }
             // A prompt need not wait for the answer to the cancel, but for the end of the run, unless a person at the
             // terminal steers the run with it.
-            Command::Prompt(_) | Command::FollowUp(_) => {
+            PlainCommand::Prompt(_) | PlainCommand::FollowUp(_) => {
                 let is_its_time = is_idle || (self.steers() && self.cancelling != self.running);
                 self.is_attached && is_its_time && self.sent.is_none() && self.unanswered == 0
             }
@@ -148,7 +151,7 @@ impl Machine {
     }
 
     /// Asks something of the open conversation.
-    fn ask(&mut self, order: impl FnOnce(String) -> Order) {
+    fn ask(&mut self, order: impl FnOnce(String) -> ClientOrder) {
         match self.conversation.clone().filter(|_| !self.is_refused) {
             Some(conversation) => {
                 self.unanswered += 1;
@@ -164,7 +167,7 @@ impl Machine {
                 self.unanswered += 1;
                 self.renames += 1;
                 let title = title.to_owned();
-                self.order(Order::Rename {
+                self.order(ClientOrder::Rename {
                     conversation,
                     title,
                 });

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use harness_protocol::{Approval, Queue};
 
 use super::transcript::Transcript;
-use crate::link::{News, Order};
+use crate::link::{ClientOrder, News};
 use crate::service::Service;
 use crate::text::one_line;
 
@@ -13,7 +13,7 @@ use crate::text::one_line;
 pub(super) const CANCELLED: i32 = 130;
 
 /// Behaviour of the client.
-pub(crate) struct Options {
+pub(crate) struct PlainOptions {
     /// True if the past is shown: to a person, not to a program that sends a prompt.
     pub(crate) shows_past: bool,
     /// Makes the key of the next prompt, which must be unused.
@@ -22,7 +22,7 @@ pub(crate) struct Options {
 
 /// The event.
 #[derive(Debug)]
-pub(super) enum Input {
+pub(super) enum PlainInput {
     /// News from the link.
     News(Box<News>),
     /// The link is over.
@@ -37,18 +37,18 @@ pub(super) enum Input {
 
 /// The work to do.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Effect {
+pub(super) enum PlainEffect {
     /// Write these lines.
     Show(String),
     /// Ask this of the service.
-    Order(Order),
+    Order(ClientOrder),
     /// Leave with this code.
     Exit(i32),
 }
 
 /// Decides.
-pub(super) struct Machine {
-    options: Options,
+pub(super) struct PlainMachine {
+    options: PlainOptions,
     pub(super) transcript: Transcript,
     /// The service that the client is attached to, once that is known.
     pub(super) service: Option<Service>,
@@ -97,12 +97,12 @@ pub(super) struct Machine {
     pub(super) is_input_over: bool,
     /// The exit code of the last run that this client began.
     pub(super) code: i32,
-    effects: Vec<Effect>,
+    effects: Vec<PlainEffect>,
 }
 
-impl Machine {
+impl PlainMachine {
     /// Nothing happened so far.
-    pub(super) fn new(options: Options) -> Self {
+    pub(super) fn new(options: PlainOptions) -> Self {
         Self {
             options,
             transcript: Transcript::default(),
@@ -135,16 +135,16 @@ impl Machine {
     }
 
     /// The reaction to an event.
-    pub(super) fn handle(&mut self, input: Input) -> Vec<Effect> {
+    pub(super) fn handle(&mut self, input: PlainInput) -> Vec<PlainEffect> {
         match input {
-            Input::News(news) => self.news(*news),
-            Input::LinkClosed => {
+            PlainInput::News(news) => self.news(*news),
+            PlainInput::LinkClosed => {
                 self.show("error: the link to the service is over");
                 self.leave(1);
             }
-            Input::Line(line) => self.line(line),
-            Input::Over => self.is_input_over = true,
-            Input::Interrupt => self.interrupt(),
+            PlainInput::Line(line) => self.line(line),
+            PlainInput::Over => self.is_input_over = true,
+            PlainInput::Interrupt => self.interrupt(),
         }
         self.carry_out();
         let is_answered = self.unanswered == 0 && self.unanswered_cancels == 0;
@@ -157,7 +157,7 @@ impl Machine {
         // No effect follows the exit.
         if let Some(end) = effects
             .iter()
-            .position(|one| matches!(one, Effect::Exit(_)))
+            .position(|one| matches!(one, PlainEffect::Exit(_)))
         {
             effects.truncate(end + 1);
         }
@@ -165,12 +165,12 @@ impl Machine {
     }
 
     pub(super) fn show(&mut self, line: impl Into<String>) {
-        self.effects.push(Effect::Show(line.into()));
+        self.effects.push(PlainEffect::Show(line.into()));
     }
 
     pub(super) fn status(&mut self, status: &str) {
         let line = self.transcript.status(status);
-        self.effects.extend(line.map(Effect::Show));
+        self.effects.extend(line.map(PlainEffect::Show));
     }
 
     pub(super) fn shows_past(&self) -> bool {
@@ -183,12 +183,12 @@ impl Machine {
         self.options.shows_past && !self.is_input_over
     }
 
-    pub(super) fn order(&mut self, order: Order) {
-        self.effects.push(Effect::Order(order));
+    pub(super) fn order(&mut self, order: ClientOrder) {
+        self.effects.push(PlainEffect::Order(order));
     }
 
     pub(super) fn exit(&mut self, code: i32) {
-        self.effects.push(Effect::Exit(code));
+        self.effects.push(PlainEffect::Exit(code));
     }
 
     /// Leaves, and reports prompts that were not sent.
@@ -224,7 +224,7 @@ impl Machine {
         let key = (self.options.new_key)();
         self.transcript.sends(&key);
         self.sent = Some(key.clone());
-        self.order(Order::Submit {
+        self.order(ClientOrder::Submit {
             conversation,
             key,
             content,
@@ -237,7 +237,7 @@ impl Machine {
         let key = (self.options.new_key)();
         self.transcript.sends(&key);
         self.sent = Some(key.clone());
-        self.order(Order::Queue {
+        self.order(ClientOrder::Queue {
             conversation,
             queue,
             key,
@@ -247,7 +247,7 @@ impl Machine {
     }
 
     /// Asks for another conversation. Lines that are typed after it wait for it.
-    pub(super) fn opens(&mut self, order: Order) {
+    pub(super) fn opens(&mut self, order: ClientOrder) {
         self.is_attached = false;
         self.is_opening = true;
         self.order(order);
@@ -269,7 +269,7 @@ impl Machine {
         }
         self.cancelling = run_id;
         self.unanswered_cancels += 1;
-        self.order(Order::Cancel {
+        self.order(ClientOrder::Cancel {
             conversation,
             run_id,
             clear_queue: false,

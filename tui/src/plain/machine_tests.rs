@@ -1,8 +1,8 @@
 use std::time::Duration;
 
 use harness_protocol::{
-    ConversationState, Event, History, Outcome, PastEvent, Settings, Snapshot, State, Summary,
-    Usage,
+    ActivityState, ConversationSnapshot, ConversationState, ConversationSummary, EndOutcome, Event,
+    HistoryPage, PastEvent, Settings, TokenUsage,
 };
 use serde_json::json;
 
@@ -10,9 +10,9 @@ use super::*;
 use crate::plain::command::HELP;
 use crate::service::testing::{difference, service};
 
-pub(super) fn machine(shows_past: bool) -> Machine {
+pub(super) fn machine(shows_past: bool) -> PlainMachine {
     let mut keys = 0;
-    Machine::new(Options {
+    PlainMachine::new(PlainOptions {
         shows_past,
         new_key: Box::new(move || {
             keys += 1;
@@ -29,8 +29,8 @@ fn past(seq: u64, event: Event) -> PastEvent {
     }
 }
 
-fn summary(id: &str, run_id: Option<u64>) -> Summary {
-    Summary {
+fn summary(id: &str, run_id: Option<u64>) -> ConversationSummary {
+    ConversationSummary {
         workspace: None,
         id: id.to_owned(),
         title: None,
@@ -42,7 +42,7 @@ fn summary(id: &str, run_id: Option<u64>) -> Summary {
         prompts: 0,
         turns: 0,
         records: 0,
-        usage: Usage::default(),
+        usage: TokenUsage::default(),
         created_at: 0,
         active_at: 0,
         jobs: 0,
@@ -51,15 +51,15 @@ fn summary(id: &str, run_id: Option<u64>) -> Summary {
     }
 }
 
-pub(in crate::plain) fn snapshot(run_id: Option<u64>, events: Vec<PastEvent>) -> Input {
+pub(in crate::plain) fn snapshot(run_id: Option<u64>, events: Vec<PastEvent>) -> PlainInput {
     snapshot_with(summary("c1", run_id), events)
 }
 
-fn snapshot_of(id: &str, run_id: Option<u64>) -> Input {
+fn snapshot_of(id: &str, run_id: Option<u64>) -> PlainInput {
     snapshot_with(summary(id, run_id), Vec::new())
 }
 
-fn renamed(title: &str) -> Input {
+fn renamed(title: &str) -> PlainInput {
     event(Event::Renamed {
         by: None,
         title: title.to_owned(),
@@ -67,20 +67,20 @@ fn renamed(title: &str) -> Input {
     })
 }
 
-fn snapshot_with(summary: Summary, events: Vec<PastEvent>) -> Input {
+fn snapshot_with(summary: ConversationSummary, events: Vec<PastEvent>) -> PlainInput {
     news(News::Snapshot {
-        snapshot: Box::new(Snapshot {
+        snapshot: Box::new(ConversationSnapshot {
             approvals: Vec::new(),
             summary,
-            state: State::Idle,
+            state: ActivityState::Idle,
             message: String::new(),
             settings: Settings::default(),
             queue: Vec::new(),
             forked_from: None,
             attached: 1,
-            history: History {
+            history: HistoryPage {
                 events,
-                ..History::default()
+                ..HistoryPage::default()
             },
             jobs: vec![],
             position: String::new(),
@@ -92,19 +92,19 @@ fn snapshot_with(summary: Summary, events: Vec<PastEvent>) -> Input {
     })
 }
 
-fn news(news: News) -> Input {
-    Input::News(Box::new(news))
+fn news(news: News) -> PlainInput {
+    PlainInput::News(Box::new(news))
 }
 
-pub(super) fn event(event: Event) -> Input {
+pub(super) fn event(event: Event) -> PlainInput {
     news(News::Event {
         event,
         position: None,
     })
 }
 
-fn line(text: &str) -> Input {
-    Input::Line(text.to_owned())
+fn line(text: &str) -> PlainInput {
+    PlainInput::Line(text.to_owned())
 }
 
 fn user(run_id: u64, key: Option<&str>, content: &str) -> Event {
@@ -128,20 +128,20 @@ fn text(content: &str) -> Event {
     }
 }
 
-fn ended(run_id: u64, outcome: Outcome) -> Event {
+fn ended(run_id: u64, outcome: EndOutcome) -> Event {
     Event::RunEnded {
         by: None,
         run_id,
         outcome,
         message: String::new(),
-        usage: Usage::default(),
+        usage: TokenUsage::default(),
         timestamp: 0,
         run_usage: Default::default(),
         duration_ms: None,
     }
 }
 
-fn accepted(key: &str, run_id: u64) -> Input {
+fn accepted(key: &str, run_id: u64) -> PlainInput {
     news(News::Accepted {
         key: key.to_owned(),
         run_id,
@@ -149,13 +149,13 @@ fn accepted(key: &str, run_id: u64) -> Input {
 }
 
 /// The effects of the inputs, a line each.
-fn play(machine: &mut Machine, inputs: impl IntoIterator<Item = Input>) -> Vec<String> {
+fn play(machine: &mut PlainMachine, inputs: impl IntoIterator<Item = PlainInput>) -> Vec<String> {
     let effects = inputs.into_iter().flat_map(|input| machine.handle(input));
     effects
         .map(|effect| match effect {
-            Effect::Show(lines) => lines,
-            Effect::Order(order) => format!("-> {order:?}"),
-            Effect::Exit(code) => format!("exit {code}"),
+            PlainEffect::Show(lines) => lines,
+            PlainEffect::Order(order) => format!("-> {order:?}"),
+            PlainEffect::Exit(code) => format!("exit {code}"),
         })
         .collect()
 }
@@ -170,15 +170,19 @@ fn submit(key: &str, content: &str) -> String {
 #[test]
 fn a_piped_prompt_waits_for_its_reply_and_leaves() {
     let outcomes = [
-        (Outcome::Completed, "status: run 7 completed", "exit 0"),
-        (Outcome::Cancelled, "status: run 7 cancelled", "exit 130"),
-        (Outcome::Error, "status: run 7 failed", "exit 1"),
-        (Outcome::Interrupted, "status: run 7 interrupted", "exit 1"),
+        (EndOutcome::Completed, "status: run 7 completed", "exit 0"),
+        (EndOutcome::Cancelled, "status: run 7 cancelled", "exit 130"),
+        (EndOutcome::Error, "status: run 7 failed", "exit 1"),
+        (
+            EndOutcome::Interrupted,
+            "status: run 7 interrupted",
+            "exit 1",
+        ),
     ];
     for (outcome, status, exit) in outcomes {
         let begins = [
             line("hi"),
-            Input::Over,
+            PlainInput::Over,
             snapshot(None, vec![past(1, text("of old"))]),
         ];
         let mut machine = machine(false);
@@ -201,11 +205,11 @@ fn a_run_may_be_over_before_its_prompt_is_known_to_be_accepted() {
     let mut machine = machine(false);
     play(
         &mut machine,
-        [snapshot(None, vec![]), line("hi"), Input::Over],
+        [snapshot(None, vec![]), line("hi"), PlainInput::Over],
     );
     let events = [
         event(user(7, Some("k1"), "hi")),
-        event(ended(7, Outcome::Completed)),
+        event(ended(7, EndOutcome::Completed)),
     ];
     let expected = ["you: hi", "status: run 7 completed", "exit 0"];
     assert_eq!(play(&mut machine, events), expected);
@@ -220,13 +224,13 @@ fn prompts_are_sent_one_after_the_other() {
     let expected = [ATTACHED, "status: run 3 is going", waits, waits];
     assert_eq!(play(&mut machine, begins), expected);
     let goes_on = [
-        event(ended(3, Outcome::Completed)),
-        Input::Over,
+        event(ended(3, EndOutcome::Completed)),
+        PlainInput::Over,
         accepted("k1", 4),
         event(user(4, Some("k1"), "a")),
-        event(ended(4, Outcome::Error)),
+        event(ended(4, EndOutcome::Error)),
         accepted("k2", 5),
-        event(ended(5, Outcome::Completed)),
+        event(ended(5, EndOutcome::Completed)),
     ];
     let expected = [
         "status: run 3 completed",
@@ -262,7 +266,7 @@ fn who_has_nothing_more_to_say_does_not_wait_for_what_never_comes() {
         "error: no conversation is open",
     ];
     assert_eq!(play(&mut opened, inputs), expected);
-    assert_eq!(play(&mut opened, [Input::Over]), ["exit 1"]);
+    assert_eq!(play(&mut opened, [PlainInput::Over]), ["exit 1"]);
 
     let not_accepted = News::NotAccepted {
         key: "k1".to_owned(),
@@ -271,7 +275,7 @@ fn who_has_nothing_more_to_say_does_not_wait_for_what_never_comes() {
     let inputs = [
         snapshot(None, vec![]),
         line("hi"),
-        Input::Over,
+        PlainInput::Over,
         news(not_accepted),
     ];
     let error = "error: the prompt was not accepted: too long";
@@ -285,7 +289,7 @@ fn who_has_nothing_more_to_say_does_not_wait_for_what_never_comes() {
             wait: Duration::from_secs(1),
         })
     };
-    let inputs = [Input::Over, down(1), down(2), down(10)];
+    let inputs = [PlainInput::Over, down(1), down(2), down(10)];
     let expected = [
         "status: the connection is lost and tried again: refused",
         "error: the service does not come back",
@@ -293,7 +297,10 @@ fn who_has_nothing_more_to_say_does_not_wait_for_what_never_comes() {
     ];
     assert_eq!(play(&mut machine(false), inputs), expected);
     let expected = ["error: the link to the service is over", "exit 1"];
-    assert_eq!(play(&mut machine(false), [Input::LinkClosed]), expected);
+    assert_eq!(
+        play(&mut machine(false), [PlainInput::LinkClosed]),
+        expected
+    );
 }
 
 /// Spec: [PLAIN-05]
@@ -304,7 +311,7 @@ fn a_run_that_ended_in_a_break_is_over() {
         let inputs = [
             snapshot(None, vec![]),
             line("hi"),
-            Input::Over,
+            PlainInput::Over,
             accepted("k1", 7),
             event(user(7, Some("k1"), "hi")),
         ];
@@ -317,7 +324,7 @@ fn a_run_that_ended_in_a_break_is_over() {
         event(Event::Attached {
             conversation: "c1".to_owned(),
             position: String::new(),
-            state: State::Thinking,
+            state: ActivityState::Thinking,
             message: String::new(),
             run_id,
         })
@@ -325,7 +332,7 @@ fn a_run_that_ended_in_a_break_is_over() {
     assert_eq!(play(&mut begins(), [attached(None)]), lost);
     let none: [&str; 0] = [];
     assert_eq!(play(&mut begins(), [attached(Some(7))]), none);
-    let told = [past(9, ended(7, Outcome::Completed))];
+    let told = [past(9, ended(7, EndOutcome::Completed))];
     let shown = play(&mut begins(), [snapshot(None, told.to_vec())]);
     assert_eq!(shown, ["status: run 7 completed", "exit 0"]);
 }
@@ -411,12 +418,12 @@ fn commands_become_orders() {
 #[test]
 fn leaving_waits_until_the_prompts_are_accepted_and_not_for_their_runs() {
     let mut machine = machine(false);
-    let begins = [line("a"), line("b"), line("/quit"), Input::Over];
+    let begins = [line("a"), line("b"), line("/quit"), PlainInput::Over];
     let none: [&str; 0] = [];
     assert_eq!(play(&mut machine, begins), none);
     let begins = [snapshot(None, vec![]), accepted("k1", 4)];
     assert_eq!(play(&mut machine, begins), [ATTACHED, &submit("k1", "a")]);
-    let goes_on = [event(ended(4, Outcome::Error)), accepted("k2", 5)];
+    let goes_on = [event(ended(4, EndOutcome::Error)), accepted("k2", 5)];
     let expected = ["status: run 4 failed", &submit("k2", "b"), "exit 0"];
     assert_eq!(play(&mut machine, goes_on), expected);
     // What stands behind it is nothing any more.
@@ -472,7 +479,7 @@ fn who_leaves_hears_that_a_prompt_was_not_sent() {
         "error: a prompt was not sent",
         "exit 1",
     ];
-    let inputs = [line("a"), Input::LinkClosed];
+    let inputs = [line("a"), PlainInput::LinkClosed];
     assert_eq!(play(&mut machine(false), inputs), expected);
 }
 
@@ -484,17 +491,17 @@ fn a_cancel_is_for_the_run_of_the_prompt_before_it() {
         line("a"),
         line("/cancel"),
         line("b"),
-        Input::Over,
+        PlainInput::Over,
         snapshot(None, vec![]),
     ];
     assert_eq!(play(&mut machine, begins), [ATTACHED, &submit("k1", "a")]);
     let answer = news(News::CancelAnswered { cancelled: true });
     let goes_on = [
         event(user(7, Some("k1"), "a")),
-        event(ended(7, Outcome::Cancelled)),
+        event(ended(7, EndOutcome::Cancelled)),
         answer,
         accepted("k2", 8),
-        event(ended(8, Outcome::Completed)),
+        event(ended(8, EndOutcome::Completed)),
     ];
     let expected = [
         "you: a",
@@ -522,7 +529,7 @@ fn each_line_waits_for_those_before_it_and_help_for_nobody() {
         "/quit",
     ];
     assert_eq!(play(&mut machine, typed.map(line)), [HELP]);
-    let steps: [(Input, &[&str]); 7] = [
+    let steps: [(PlainInput, &[&str]); 7] = [
         (
             snapshot(None, vec![]),
             &[ATTACHED, "-> List { folder: None }"],
@@ -600,7 +607,7 @@ fn a_piped_command_is_carried_out_before_the_end() {
     let inputs = [
         snapshot(None, vec![]),
         line("/list"),
-        Input::Over,
+        PlainInput::Over,
         news(News::Listed(vec![])),
     ];
     let expected = [ATTACHED, "-> List { folder: None }", "exit 0"];
@@ -613,8 +620,8 @@ fn ctrl_c_cancels_the_run_and_then_leaves() {
     let mut running = machine(false);
     let inputs = [
         snapshot(Some(3), vec![]),
-        Input::Interrupt,
-        Input::Interrupt,
+        PlainInput::Interrupt,
+        PlainInput::Interrupt,
     ];
     let expected = [
         ATTACHED,
@@ -624,7 +631,7 @@ fn ctrl_c_cancels_the_run_and_then_leaves() {
         "exit 130",
     ];
     assert_eq!(play(&mut running, inputs), expected);
-    let inputs = [snapshot(None, vec![]), Input::Interrupt];
+    let inputs = [snapshot(None, vec![]), PlainInput::Interrupt];
     assert_eq!(play(&mut machine(false), inputs), [ATTACHED, "exit 130"]);
 }
 
@@ -652,10 +659,10 @@ fn a_tool_is_one_line_and_what_it_answered() {
     };
     let lines = |count: usize| "x\n".repeat(count);
     let events = [
-        status(State::Thinking, ""),
-        status(State::Thinking, ""),
+        status(ActivityState::Thinking, ""),
+        status(ActivityState::Thinking, ""),
         call("t1"),
-        status(State::RunningTool, "read"),
+        status(ActivityState::RunningTool, "read"),
         result("t1", &lines(100), false),
         call("t2"),
         result("t2", &lines(117), false),
@@ -721,9 +728,9 @@ fn nobody_speaks_in_anothers_name() {
 /// Spec: [TUI-86]
 #[test]
 fn what_the_client_is_attached_to_is_its_first_lines() {
-    let shown = |effects: Vec<Effect>| -> Vec<String> {
+    let shown = |effects: Vec<PlainEffect>| -> Vec<String> {
         let shown = effects.into_iter().map(|effect| match effect {
-            Effect::Show(line) => line,
+            PlainEffect::Show(line) => line,
             other => panic!("{other:?}"),
         });
         shown.collect()

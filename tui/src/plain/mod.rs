@@ -14,6 +14,6 @@ mod transcript;
 mod typed;
 
 pub use call_output::CallOutput;
-pub(crate) use machine::Options;
+pub(crate) use machine::PlainOptions;
 pub(crate) use run::run;
 pub(crate) use typed::typed;

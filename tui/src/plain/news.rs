@@ -1,8 +1,11 @@
 //! The output of the client without a screen for the link's news.
 
-use harness_protocol::{ConversationState, Event, Outcome, Snapshot, State, Summary, words};
+use harness_protocol::{
+    ActivityState, ConversationSnapshot, ConversationState, ConversationSummary, EndOutcome, Event,
+    words,
+};
 
-use super::machine::{CANCELLED, Machine};
+use super::machine::{CANCELLED, PlainMachine};
 use crate::board::{BoardNews, in_one_line};
 use crate::link::News;
 use crate::service::Service;
@@ -11,7 +14,7 @@ use crate::text::one_line;
 /// Number of failed tries to reach the service after which a client without further input leaves.
 const MAX_TRIES: u32 = 10;
 
-impl Machine {
+impl PlainMachine {
     /// Handles news from the link.
     #[expect(
         clippy::too_many_lines,
@@ -198,7 +201,7 @@ impl Machine {
         self.service = Some(service);
     }
 
-    fn snapshot(&mut self, snapshot: &Snapshot, reset: Option<&str>) {
+    fn snapshot(&mut self, snapshot: &ConversationSnapshot, reset: Option<&str>) {
         let id = &snapshot.summary.id;
         let is_new = self.conversation.as_ref() != Some(id) || !self.is_attached;
         self.is_attached = true;
@@ -295,7 +298,8 @@ impl Machine {
                 ..
             } => {
                 self.compacts(is_compacting(*state, message));
-                let going = run_id.filter(|_| !matches!(state, State::Idle | State::Error));
+                let going =
+                    run_id.filter(|_| !matches!(state, ActivityState::Idle | ActivityState::Error));
                 if self.own.is_some() && self.own == self.running && going != self.own {
                     self.lost();
                 }
@@ -314,7 +318,7 @@ impl Machine {
     /// Reports that the run that was begun here is over, with an unknown outcome.
     fn lost(&mut self) {
         if let Some(run_id) = self.own.take() {
-            self.code = exit_code(Outcome::Interrupted);
+            self.code = exit_code(EndOutcome::Interrupted);
             self.status(&format!("run {run_id} is over; how it ended is not known"));
         }
     }
@@ -326,20 +330,20 @@ fn seq_of(position: &str) -> Option<u64> {
 }
 
 /// True if a status means that the service summarizes the past.
-fn is_compacting(state: State, message: &str) -> bool {
-    state == State::Thinking && message.starts_with("compacting")
+fn is_compacting(state: ActivityState, message: &str) -> bool {
+    state == ActivityState::Thinking && message.starts_with("compacting")
 }
 
-fn exit_code(outcome: Outcome) -> i32 {
+fn exit_code(outcome: EndOutcome) -> i32 {
     match outcome {
-        Outcome::Completed => 0,
-        Outcome::Cancelled => CANCELLED,
-        Outcome::Error | Outcome::Interrupted | Outcome::Unknown => 1,
+        EndOutcome::Completed => 0,
+        EndOutcome::Cancelled => CANCELLED,
+        EndOutcome::Error | EndOutcome::Interrupted | EndOutcome::Unknown => 1,
     }
 }
 
 /// A conversation in a list.
-fn listed(number: usize, summary: &Summary) -> String {
+fn listed(number: usize, summary: &ConversationSummary) -> String {
     let title = summary.title.as_deref().unwrap_or("untitled");
     let state = words::conversation_state(summary);
     format!(

@@ -5,27 +5,27 @@ use serde_json::{Value, json};
 use super::tests::{event, machine, snapshot};
 use super::*;
 
-fn told(json: Value) -> Input {
+fn told(json: Value) -> PlainInput {
     let mut json = json;
     json["timestamp"] = json!(1);
     event(serde_json::from_value(json).unwrap())
 }
 
-fn said(news: News) -> Input {
-    Input::News(Box::new(news))
+fn said(news: News) -> PlainInput {
+    PlainInput::News(Box::new(news))
 }
 
-fn line(text: &str) -> Input {
-    Input::Line(text.to_owned())
+fn line(text: &str) -> PlainInput {
+    PlainInput::Line(text.to_owned())
 }
 
-fn play(machine: &mut Machine, inputs: impl IntoIterator<Item = Input>) -> Vec<String> {
+fn play(machine: &mut PlainMachine, inputs: impl IntoIterator<Item = PlainInput>) -> Vec<String> {
     let effects = inputs.into_iter().flat_map(|input| machine.handle(input));
     effects
         .map(|effect| match effect {
-            Effect::Show(lines) => lines,
-            Effect::Order(order) => format!("-> {order:?}"),
-            Effect::Exit(code) => format!("exit {code}"),
+            PlainEffect::Show(lines) => lines,
+            PlainEffect::Order(order) => format!("-> {order:?}"),
+            PlainEffect::Exit(code) => format!("exit {code}"),
         })
         .collect()
 }
@@ -37,7 +37,7 @@ fn queue(queue: &str, key: &str, content: &str) -> String {
 }
 
 /// A machine of a person, who looks on while run 3 is going.
-fn looking_on() -> Machine {
+fn looking_on() -> PlainMachine {
     let mut machine = machine(true);
     play(&mut machine, [snapshot(Some(3), vec![])]);
     machine
@@ -199,10 +199,13 @@ fn a_summary_that_somebody_asked_for_can_be_cancelled() {
     // Ctrl+C does the same, and then leaves.
     let mut pressed = asked();
     assert_eq!(
-        play(&mut pressed, [started(), compacting(), Input::Interrupt]),
+        play(
+            &mut pressed,
+            [started(), compacting(), PlainInput::Interrupt]
+        ),
         shown
     );
-    assert_eq!(play(&mut pressed, [Input::Interrupt]), ["exit 130"]);
+    assert_eq!(play(&mut pressed, [PlainInput::Interrupt]), ["exit 130"]);
     // What is over is not cancelled.
     let mut over = asked();
     let ends = [
@@ -211,7 +214,7 @@ fn a_summary_that_somebody_asked_for_can_be_cancelled() {
         told(json!({"type": "status", "state": "idle", "message": ""})),
     ];
     play(&mut over, ends);
-    assert_eq!(play(&mut over, [Input::Interrupt]), ["exit 130"]);
+    assert_eq!(play(&mut over, [PlainInput::Interrupt]), ["exit 130"]);
 }
 
 /// Spec: [PLAIN-06]

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use harness_protocol::{Event, Outcome, Usage};
+use harness_protocol::{EndOutcome, Event, TokenUsage};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -46,14 +46,14 @@ impl Service {
     }
 
     /// Takes an order; what it was typed as.
-    fn order(&mut self, order: Order) {
+    fn order(&mut self, order: ClientOrder) {
         match order {
-            Order::Submit { key, content, .. } => self.submit(key, content),
-            Order::List { .. } => {
+            ClientOrder::Submit { key, content, .. } => self.submit(key, content),
+            ClientOrder::List { .. } => {
                 self.asked.push("/list".to_owned());
                 self.answers.push_back(News::Listed(Vec::new()));
             }
-            Order::Rename { title, .. } => {
+            ClientOrder::Rename { title, .. } => {
                 self.asked.push(format!("/rename {title}"));
                 self.events.push_back(Event::Renamed {
                     by: None,
@@ -70,9 +70,9 @@ impl Service {
             self.events.push_back(Event::RunEnded {
                 by: None,
                 run_id,
-                outcome: Outcome::Completed,
+                outcome: EndOutcome::Completed,
                 message: String::new(),
-                usage: Usage::default(),
+                usage: TokenUsage::default(),
                 timestamp: 0,
                 run_usage: Default::default(),
                 duration_ms: None,
@@ -109,20 +109,20 @@ proptest! {
                 inputs.push(snapshot(None, Vec::new()));
             }
             match step {
-                0 => inputs.extend(to_type.pop_front().map(Input::Line).or_else(|| {
-                    (!std::mem::replace(&mut is_over, true)).then_some(Input::Over)
+                0 => inputs.extend(to_type.pop_front().map(PlainInput::Line).or_else(|| {
+                    (!std::mem::replace(&mut is_over, true)).then_some(PlainInput::Over)
                 })),
                 1 => {
                     let answer = service.answers.pop_front();
-                    inputs.extend(answer.map(|news| Input::News(Box::new(news))));
+                    inputs.extend(answer.map(|news| PlainInput::News(Box::new(news))));
                 }
                 2 => inputs.extend(service.events.pop_front().map(event)),
                 _ => service.end(),
             }
             for effect in inputs.drain(..).flat_map(|input| machine.handle(input)) {
                 match effect {
-                    Effect::Order(order) => service.order(order),
-                    Effect::Exit(code) => exits.push(code),
+                    PlainEffect::Order(order) => service.order(order),
+                    PlainEffect::Exit(code) => exits.push(code),
                     _ => {}
                 }
             }

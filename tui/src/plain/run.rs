@@ -4,9 +4,9 @@ use std::io::{self, Write};
 
 use tokio::sync::mpsc::{Receiver, UnboundedSender};
 
-use super::machine::{Effect, Input, Machine, Options};
+use super::machine::{PlainEffect, PlainInput, PlainMachine, PlainOptions};
 use super::typed::Typed;
-use crate::link::{News, Order};
+use crate::link::{ClientOrder, News};
 
 /// Shows what happens and sends what is typed, to the end; the exit code. It is 0 if the last run
 /// that was begun here was completed, 130 if it was cancelled, 1 if it failed.
@@ -15,50 +15,50 @@ use crate::link::{News, Order};
 /// If the output cannot be written. A reader that closed the pipe early is not an error.
 pub(crate) async fn run(
     mut news: Receiver<News>,
-    orders: UnboundedSender<Order>,
+    orders: UnboundedSender<ClientOrder>,
     mut typed: Receiver<Typed>,
     output: impl Write,
-    options: Options,
+    options: PlainOptions,
 ) -> io::Result<i32> {
-    let mut machine = Machine::new(options);
-    let mut writer = Lines(output);
+    let mut machine = PlainMachine::new(options);
+    let mut writer = PlainLines(output);
     let mut is_typed_over = false;
     loop {
         let input = tokio::select! {
             // What happened before a line was typed is shown before it.
             biased;
             news = news.recv() => match news {
-                Some(news) => Input::News(Box::new(news)),
-                None => Input::LinkClosed,
+                Some(news) => PlainInput::News(Box::new(news)),
+                None => PlainInput::LinkClosed,
             },
             typed = typed.recv(), if !is_typed_over => match typed {
-                Some(Typed::Line(line)) => Input::Line(line),
-                Some(Typed::Interrupt) => Input::Interrupt,
-                Some(Typed::End) => Input::Over,
+                Some(Typed::Line(line)) => PlainInput::Line(line),
+                Some(Typed::Interrupt) => PlainInput::Interrupt,
+                Some(Typed::End) => PlainInput::Over,
                 None => {
                     is_typed_over = true;
-                    Input::Over
+                    PlainInput::Over
                 }
             },
         };
         for effect in machine.handle(input) {
             match effect {
-                Effect::Show(lines) => match writer.write(&lines) {
+                PlainEffect::Show(lines) => match writer.write(&lines) {
                     Err(error) if error.kind() == io::ErrorKind::BrokenPipe => return Ok(0),
                     written => written?,
                 },
                 // A closed link is reported in the news.
-                Effect::Order(order) => drop(orders.send(order)),
-                Effect::Exit(code) => return Ok(code),
+                PlainEffect::Order(order) => drop(orders.send(order)),
+                PlainEffect::Exit(code) => return Ok(code),
             }
         }
     }
 }
 
 /// Writes lines, once.
-struct Lines<W>(W);
+struct PlainLines<W>(W);
 
-impl<W: Write> Lines<W> {
+impl<W: Write> PlainLines<W> {
     /// Writes these lines at once: a person who listens to them wants no delay.
     fn write(&mut self, lines: &str) -> io::Result<()> {
         // The lines need no control characters, and none may reach the output.

@@ -3,8 +3,8 @@ use tokio::sync::mpsc::{channel, unbounded_channel};
 
 use super::*;
 
-fn options() -> Options {
-    Options {
+fn options() -> PlainOptions {
+    PlainOptions {
         shows_past: true,
         new_key: Box::new(|| "key".to_owned()),
     }
@@ -76,12 +76,16 @@ async fn what_is_typed_reaches_the_link() {
     for line in ["/list", "/quit"] {
         typing.send(Typed::Line(line.to_owned())).await.unwrap();
     }
-    let Input::News(snapshot) = super::super::machine::tests::snapshot(None, Vec::new()) else {
+    let PlainInput::News(snapshot) = super::super::machine::tests::snapshot(None, Vec::new())
+    else {
         panic!("no news");
     };
     let answering = async {
         link.send(*snapshot).await.unwrap();
-        assert_eq!(ordered.recv().await, Some(Order::List { folder: None }));
+        assert_eq!(
+            ordered.recv().await,
+            Some(ClientOrder::List { folder: None })
+        );
         link.send(News::Listed(Vec::new())).await.unwrap();
         assert_eq!(ordered.recv().await, None);
     };

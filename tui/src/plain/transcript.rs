@@ -2,8 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use harness_protocol::words::{self, CallEnd, Words};
-use harness_protocol::{Approval, Event, Family, Queue, State};
+use harness_protocol::words::{self, CallEnd, EventWords};
+use harness_protocol::{ActivityState, Approval, Event, Family, Queue};
 
 use super::call_output::CallOutput;
 use crate::asked::subject_lines;
@@ -19,7 +19,7 @@ pub(super) struct Transcript {
     /// The keys of the prompts that were sent from here.
     own: HashSet<String>,
     /// The calls that have no result.
-    calls: HashMap<String, Call>,
+    calls: HashMap<String, UnansweredCall>,
     /// The output of the running calls.
     output: CallOutput,
     /// The last status that was said.
@@ -30,7 +30,7 @@ pub(super) struct Transcript {
 
 /// A call that has no result.
 #[derive(Debug)]
-struct Call {
+struct UnansweredCall {
     name: String,
     /// The question of the call.
     asked: String,
@@ -134,7 +134,7 @@ impl Transcript {
             Event::ToolCall {
                 id, name, input, ..
             } => {
-                let call = Call {
+                let call = UnansweredCall {
                     name: one_line(name),
                     asked: on_one_line(&words::call(name, input)),
                 };
@@ -224,13 +224,19 @@ impl Transcript {
                 self.sentence(event)
             }
             Event::Status { state, message, .. } => match (state, one_line(message)) {
-                (State::Thinking, message) if message.is_empty() => self.status("thinking"),
+                (ActivityState::Thinking, message) if message.is_empty() => self.status("thinking"),
                 // It was said that the past is being summarized.
-                (State::Thinking, message) if message == "compacting" => None,
-                (State::Thinking, message) => self.status(&message),
-                (State::RunningTool, tool) => self.status(&format!("running {tool}")),
+                (ActivityState::Thinking, message) if message == "compacting" => None,
+                (ActivityState::Thinking, message) => self.status(&message),
+                (ActivityState::RunningTool, tool) => self.status(&format!("running {tool}")),
                 // The end of the run has the details.
-                (State::Idle | State::Error | State::WaitingApproval | State::Unknown, _) => None,
+                (
+                    ActivityState::Idle
+                    | ActivityState::Error
+                    | ActivityState::WaitingApproval
+                    | ActivityState::Unknown,
+                    _,
+                ) => None,
             },
             Event::RunEnded {
                 run_id,
@@ -269,7 +275,7 @@ impl Transcript {
 
     /// An event in the words that it has everywhere, with the text that it brings below them.
     fn sentence(&mut self, event: &Event) -> Option<String> {
-        let words = Words::for_event(event);
+        let words = EventWords::for_event(event);
         let status = self.status(&one_line(&words.sentence()));
         let body = words.body.map(|body| quoted("summary", body));
         match (status, body) {

@@ -9,9 +9,9 @@ use nix::sys::signal::{Signal as Number, kill};
 use nix::unistd::Pid;
 use tokio::process::{Child, Command};
 
-use super::{Client, Next};
+use super::{Client, ClientNext};
 use crate::app::Msg;
-use crate::terminal::{Reader, Signal, Signals};
+use crate::terminal::{InputReader, ProcessSignals, Signal};
 
 /// The largest draft that is taken back, in bytes.
 const MAX_BYTES: u64 = 16 * 1024 * 1024;
@@ -62,7 +62,7 @@ fn editor(get: impl Fn(&str) -> Option<String>) -> Vec<String> {
 impl Client {
     /// Lets the operator write in another editor, and takes the written text. No other reader takes keys from the
     /// terminal meanwhile.
-    pub(super) async fn write_elsewhere(&mut self, text: &str) -> io::Result<Next> {
+    pub(super) async fn write_elsewhere(&mut self, text: &str) -> io::Result<ClientNext> {
         let words = editor(|name| std::env::var(name).ok());
         self.hear_answer().await;
         if let Some(reader) = self.reader.take() {
@@ -70,25 +70,25 @@ impl Client {
         }
         self.guard.leave()?;
         let written = edit(&self.home, &words, text, &mut self.signals).await;
-        if let Ok(Edited::Ended { exit_code }) = written {
-            return Ok(Next::End(Ok(exit_code)));
+        if let Ok(EditorOutcome::Ended { exit_code }) = written {
+            return Ok(ClientNext::End(Ok(exit_code)));
         }
         self.guard.enter()?;
-        self.reader = Some(Reader::start(self.guard.device())?);
+        self.reader = Some(InputReader::start(self.guard.device())?);
         let message = match written {
-            Ok(Edited::Written(text)) => Msg::Written(Some(text)),
+            Ok(EditorOutcome::Written(text)) => Msg::Written(Some(text)),
             Ok(_) => Msg::Written(None),
             Err(error) => Msg::Failed(format!("cannot run {}: {error}", words[0])),
         };
         self.app.update(message, self.begun.elapsed());
         self.resize_anew()?;
-        Ok(Next::Go)
+        Ok(ClientNext::Go)
     }
 }
 
 /// Outcome of the editing.
 #[derive(Debug, PartialEq, Eq)]
-enum Edited {
+enum EditorOutcome {
     /// With this text.
     Written(String),
     /// The editor exited with a failure.
@@ -106,8 +106,8 @@ async fn edit(
     home: &std::path::Path,
     words: &[String],
     text: &str,
-    signals: &mut Signals,
-) -> io::Result<Edited> {
+    signals: &mut ProcessSignals,
+) -> io::Result<EditorOutcome> {
     let file = DraftFile::new(home, text)?;
     let mut command = Command::new(&words[0]);
     let mut editor = command.args(&words[1..]).arg(&file.0).spawn()?;
@@ -125,14 +125,14 @@ async fn edit(
             Signal::Suspend => signals.stop().await?,
             Signal::End { exit_code, .. } => {
                 end(&mut editor).await?;
-                return Ok(Edited::Ended { exit_code });
+                return Ok(EditorOutcome::Ended { exit_code });
             }
         }
     };
     if status.success() {
-        file.read().map(Edited::Written)
+        file.read().map(EditorOutcome::Written)
     } else {
-        Ok(Edited::Failed)
+        Ok(EditorOutcome::Failed)
     }
 }
 
@@ -164,13 +164,13 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let words = |script: &str| ["sh", "-c", script, "editor"].map(str::to_owned).to_vec();
         let append = words("printf 'more\\n' >> \"$1\"");
-        let mut signals = Signals::of_process().unwrap();
+        let mut signals = ProcessSignals::of_process().unwrap();
         let mut edit =
             async |words: &[String], text| edit(home.path(), words, text, &mut signals).await;
         let written = edit(&append, "draft ").await.unwrap();
-        assert_eq!(written, Edited::Written("draft more".to_owned()));
+        assert_eq!(written, EditorOutcome::Written("draft more".to_owned()));
         let fail = words("exit 1");
-        assert_eq!(edit(&fail, "draft").await.unwrap(), Edited::Failed);
+        assert_eq!(edit(&fail, "draft").await.unwrap(), EditorOutcome::Failed);
         assert_eq!(std::fs::read_dir(home.path()).unwrap().count(), 0);
         assert!(edit(&["/no/such/editor".to_owned()], "").await.is_err());
     }

@@ -4,7 +4,7 @@ use std::io::{self, ErrorKind};
 
 use super::{Client, LAST_WRITES, RunError};
 use crate::app::Msg;
-use crate::terminal::Input;
+use crate::terminal::TerminalInput;
 
 impl Client {
     /// Waits for the terminal's answer, if it was asked a moment ago: the next reader would take the answer for typed
@@ -15,12 +15,12 @@ impl Client {
         };
         loop {
             match tokio::time::timeout_at(until, reader.next()).await {
-                Ok(Input::Background { is_light }) => {
+                Ok(TerminalInput::Background { is_light }) => {
                     let now = self.begun.elapsed();
                     self.app.update(Msg::Background { is_light }, now);
                     return;
                 }
-                Ok(Input::Lost(_)) | Err(_) => return,
+                Ok(TerminalInput::Lost(_)) | Err(_) => return,
                 Ok(_) => {}
             }
         }

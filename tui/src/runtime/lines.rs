@@ -4,18 +4,18 @@ use std::io::{self, IsTerminal as _};
 
 use tokio::sync::mpsc::{Receiver, UnboundedSender};
 
-use super::{Options, RunError};
-use crate::link::{News, Order};
+use super::{ClientOptions, RunError};
+use crate::link::{ClientOrder, News};
 use crate::plain;
 
 /// Runs the client without a screen.
 pub(super) async fn run_plain(
-    options: Options,
-    orders: UnboundedSender<Order>,
+    options: ClientOptions,
+    orders: UnboundedSender<ClientOrder>,
     news: Receiver<News>,
 ) -> Result<i32, RunError> {
     let conversation = options.conversation;
-    if orders.send(Order::Open { conversation }).is_err() {
+    if orders.send(ClientOrder::Open { conversation }).is_err() {
         log::error!("the link to the service has ended");
     }
     let mut prompts = 0_u64;
@@ -24,7 +24,7 @@ pub(super) async fn run_plain(
         prompts += 1;
         format!("{client_key}-{prompts}")
     };
-    let lines = plain::Options {
+    let lines = plain::PlainOptions {
         shows_past: io::stdin().is_terminal(),
         new_key: Box::new(new_key),
     };

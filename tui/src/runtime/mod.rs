@@ -19,21 +19,22 @@ use harness_protocol::Event;
 use tokio::sync::mpsc::{Receiver, UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::time::Instant;
 
-use crate::app::{App, Effect, Msg, Start};
+use crate::app::{App, AppEffect, AppStart, Msg};
 use crate::client_settings::SettingsFile;
-use crate::highlight::{Answer, Request};
-use crate::link::{News, Order};
+use crate::highlight::{ParsedColours, Request};
+use crate::link::{ClientOrder, News};
 use crate::prompt_history::HistoryFile;
 use crate::screen;
 use crate::terminal::{
-    self, Capabilities, Frames, Guard, Input, Pictures, Port, Reader, Room, Signal, Signals, Tty,
+    self, Capabilities, Frames, InputReader, Pictures, Port, ProcessSignals, Signal, TerminalGuard,
+    TerminalInput, Tty, WriteRoom,
 };
 use crate::theme::{Depth, Scheme, Theme};
 use lines::run_plain;
 use options::scheme;
-use pace::Pace;
+use pace::FramePace;
 
-pub use options::{Options, RunError};
+pub use options::{ClientOptions, RunError};
 
 /// Maximum number of messages that are handled before keys and screen get a turn.
 const MAX_NEWS: usize = 512;
@@ -51,8 +52,8 @@ const LAST_WRITES: Duration = Duration::from_secs(2);
 /// # Errors
 /// If the terminal cannot be had or the service refuses.
 pub async fn run(
-    options: Options,
-    orders: UnboundedSender<Order>,
+    options: ClientOptions,
+    orders: UnboundedSender<ClientOrder>,
     news: Receiver<News>,
 ) -> Result<i32, RunError> {
     let capabilities = Capabilities::of_process();
@@ -77,7 +78,7 @@ pub fn takes_screen(is_plain: bool) -> bool {
 
 /// The next step of the client.
 #[derive(Debug)]
-enum Next {
+enum ClientNext {
     Go,
     End(Result<i32, RunError>),
 }
@@ -85,20 +86,20 @@ enum Next {
 /// The client on its terminal.
 struct Client {
     app: App,
-    guard: Guard,
+    guard: TerminalGuard,
     frames: Frames<Port>,
     /// `None` if the system cannot watch the terminal.
-    room: Option<Room>,
+    room: Option<WriteRoom>,
     /// Panics, anywhere.
     panics: (UnboundedSender<()>, UnboundedReceiver<()>),
-    reader: Option<Reader>,
+    reader: Option<InputReader>,
     /// Until when the terminal may answer what it was asked, if it did not.
     answer_until: Option<Instant>,
     /// Number of inputs that were handled in a row.
     inputs: usize,
-    signals: Signals,
+    signals: ProcessSignals,
     capabilities: Capabilities,
-    orders: UnboundedSender<Order>,
+    orders: UnboundedSender<ClientOrder>,
     home: PathBuf,
     /// The pictures that were taken from the clipboard.
     pictures: Pictures,
@@ -107,41 +108,44 @@ struct Client {
     /// The thread that reads code, once it was asked.
     colourist: Option<std::sync::mpsc::Sender<Request>>,
     /// The answers that it has read.
-    coloured: (UnboundedSender<Answer>, UnboundedReceiver<Answer>),
+    coloured: (
+        UnboundedSender<ParsedColours>,
+        UnboundedReceiver<ParsedColours>,
+    ),
     /// Number of jobs in the background.
     pending: usize,
     begun: Instant,
-    pace: Pace,
+    pace: FramePace,
 }
 
 impl Client {
     fn start(
-        options: Options,
+        options: ClientOptions,
         scheme: Option<Scheme>,
         tty: Tty,
         capabilities: Capabilities,
-        orders: UnboundedSender<Order>,
+        orders: UnboundedSender<ClientOrder>,
         size: (u16, u16),
     ) -> Result<Self, RunError> {
-        let signals = Signals::of_process()?;
+        let signals = ProcessSignals::of_process()?;
         let history = HistoryFile::in_folder(&options.home).load();
         let (mut settings, problems) = SettingsFile::in_folder(&options.home).load();
         let scheme = scheme.or(settings.theme);
-        let guard = Guard::take(tty, &capabilities)?;
-        let room = Room::measure(&guard)
+        let guard = TerminalGuard::take(tty, &capabilities)?;
+        let room = WriteRoom::measure(&guard)
             .inspect_err(|error| log::debug!("cannot watch the terminal: {error}"))
             .ok();
         let asks = scheme.is_none() && capabilities.is_background_asked;
         let (reader, answer_until) = if asks {
-            let reader = Reader::start_expecting_answer(guard.device())?;
+            let reader = InputReader::start_expecting_answer(guard.device())?;
             guard.port().write_all(terminal::BACKGROUND_QUESTION)?;
             (reader, Some(Instant::now() + LAST_ANSWER))
         } else {
-            (Reader::start(guard.device())?, None)
+            (InputReader::start(guard.device())?, None)
         };
         let frames = Frames::new(guard.port(), size.0, size.1);
         let depth = Depth::from_environment(|name| options.variable(name));
-        let (mut app, mut effects) = App::new(Start {
+        let (mut app, mut effects) = App::new(AppStart {
             name: options.name,
             client_key: options.client_key,
             conversation: options.conversation,
@@ -172,7 +176,7 @@ impl Client {
             reader: Some(reader),
             answer_until,
             signals,
-            pace: Pace::new(capabilities.frame_interval()),
+            pace: FramePace::new(capabilities.frame_interval()),
             capabilities,
             orders,
             pictures: Pictures::in_folder(&options.home),
@@ -185,7 +189,7 @@ impl Client {
         };
         for effect in effects {
             match effect {
-                Effect::TakeMouse(is_taken) => client.guard.release_mouse(!is_taken)?,
+                AppEffect::TakeMouse(is_taken) => client.guard.release_mouse(!is_taken)?,
                 effect => client.order(effect),
             }
         }
@@ -210,9 +214,9 @@ impl Client {
         let result = loop {
             let next = match self.step(&mut news).await {
                 Ok(next) => next,
-                Err(error) => Next::End(Err(error.into())),
+                Err(error) => ClientNext::End(Err(error.into())),
             };
-            if let Next::End(result) = next {
+            if let ClientNext::End(result) = next {
                 break result;
             }
         };
@@ -221,7 +225,7 @@ impl Client {
 
     /// Waits for the next thing that happens, takes it in, and draws if it is time to. Who has the
     /// terminal comes before the service, but a key that is held down does not keep it out.
-    async fn step(&mut self, news: &mut Receiver<News>) -> io::Result<Next> {
+    async fn step(&mut self, news: &mut Receiver<News>) -> io::Result<ClientNext> {
         let is_behind = self.guard.is_behind();
         let now = self.begun.elapsed();
         if !is_behind && self.pace.is_due(now) {
@@ -265,7 +269,7 @@ impl Client {
         tokio::select! {
             biased;
             signal = self.signals.next() => self.signal(signal).await,
-            Some(()) = self.panics.1.recv() => Ok(Next::End(Err(RunError::Panicked))),
+            Some(()) = self.panics.1.recv() => Ok(ClientNext::End(Err(RunError::Panicked))),
             Some(done) = self.done.1.recv() => {
                 self.pending = self.pending.saturating_sub(1);
                 self.pace.touch();
@@ -279,10 +283,10 @@ impl Client {
                 self.inputs += 1;
                 self.input(input).await
             }
-            written = room, if is_behind => written.map(|()| Next::Go),
+            written = room, if is_behind => written.map(|()| ClientNext::Go),
             first = news.recv() => match first {
                 Some(first) => self.news(first, news).await,
-                None => Ok(Next::End(Err(RunError::Refused {
+                None => Ok(ClientNext::End(Err(RunError::Refused {
                     reason: "the link to the service has ended".to_owned(),
                 }))),
             },
@@ -294,12 +298,12 @@ impl Client {
     }
 
     /// Handles news of the service, together with all others that have arrived by now.
-    async fn news(&mut self, first: News, news: &mut Receiver<News>) -> io::Result<Next> {
+    async fn news(&mut self, first: News, news: &mut Receiver<News>) -> io::Result<ClientNext> {
         self.inputs = 0;
         let mut is_text = is_text(&first);
         let mut next = self.update(Msg::News(Box::new(first))).await?;
         for _ in 1..MAX_NEWS {
-            let (Next::Go, Ok(more)) = (&next, news.try_recv()) else {
+            let (ClientNext::Go, Ok(more)) = (&next, news.try_recv()) else {
                 break;
             };
             is_text &= self::is_text(&more);
@@ -313,9 +317,9 @@ impl Client {
         Ok(next)
     }
 
-    async fn input(&mut self, input: Input) -> io::Result<Next> {
+    async fn input(&mut self, input: TerminalInput) -> io::Result<ClientNext> {
         let message = match input {
-            Input::Key(press) => {
+            TerminalInput::Key(press) => {
                 if press.is_burst {
                     self.pace.touch();
                 } else {
@@ -323,26 +327,26 @@ impl Client {
                 }
                 Msg::Key(press)
             }
-            Input::Paste(text) => Msg::Paste(text),
-            Input::Mouse(mouse) => Msg::Mouse(mouse),
-            Input::Resized { width, height } => {
+            TerminalInput::Paste(text) => Msg::Paste(text),
+            TerminalInput::Mouse(mouse) => Msg::Mouse(mouse),
+            TerminalInput::Resized { width, height } => {
                 self.frames.resize(width, height);
                 Msg::Resized(width, height)
             }
-            Input::Focused(is_focused) => Msg::Focused(is_focused),
-            Input::Background { is_light } => {
+            TerminalInput::Focused(is_focused) => Msg::Focused(is_focused),
+            TerminalInput::Background { is_light } => {
                 self.answer_until = None;
                 Msg::Background { is_light }
             }
-            Input::Lost(error) => return Err(error),
+            TerminalInput::Lost(error) => return Err(error),
         };
         self.pace.touch();
         self.update(message).await
     }
 
-    async fn signal(&mut self, signal: Signal) -> io::Result<Next> {
+    async fn signal(&mut self, signal: Signal) -> io::Result<ClientNext> {
         match signal {
-            Signal::End { exit_code, .. } => return Ok(Next::End(Ok(exit_code))),
+            Signal::End { exit_code, .. } => return Ok(ClientNext::End(Ok(exit_code))),
             Signal::Suspend => self.suspend().await?,
             Signal::Continued => {
                 self.guard.enter_anew()?;
@@ -350,7 +354,7 @@ impl Client {
                 self.resize_anew()?;
             }
         }
-        Ok(Next::Go)
+        Ok(ClientNext::Go)
     }
 
     async fn suspend(&mut self) -> io::Result<()> {
@@ -377,41 +381,43 @@ impl Client {
     }
 
     /// Tells the state what happened, and does what it wants done.
-    async fn update(&mut self, message: Msg) -> io::Result<Next> {
+    async fn update(&mut self, message: Msg) -> io::Result<ClientNext> {
         let effects = self.app.update(message, self.begun.elapsed());
         for effect in effects {
             match effect {
-                Effect::Leave => return Ok(Next::End(Ok(0))),
-                Effect::Fail(reason) => return Ok(Next::End(Err(RunError::Refused { reason }))),
-                Effect::Suspend => self.suspend().await?,
-                Effect::Write(text) => {
+                AppEffect::Leave => return Ok(ClientNext::End(Ok(0))),
+                AppEffect::Fail(reason) => {
+                    return Ok(ClientNext::End(Err(RunError::Refused { reason })));
+                }
+                AppEffect::Suspend => self.suspend().await?,
+                AppEffect::Write(text) => {
                     let next = Box::pin(self.write_elsewhere(&text)).await?;
-                    if let Next::End(_) = next {
+                    if let ClientNext::End(_) = next {
                         return Ok(next);
                     }
                 }
-                Effect::TakeMouse(is_taken) => self.guard.release_mouse(!is_taken)?,
-                Effect::Redraw => self.redraw(),
-                Effect::Ring => self.guard.port().write_all(b"\x07")?,
-                Effect::Notify(text) => {
+                AppEffect::TakeMouse(is_taken) => self.guard.release_mouse(!is_taken)?,
+                AppEffect::Redraw => self.redraw(),
+                AppEffect::Ring => self.guard.port().write_all(b"\x07")?,
+                AppEffect::Notify(text) => {
                     if let Some(notice) = self.capabilities.notice(&text) {
                         self.guard.port().write_all(notice.as_bytes())?;
                     }
                 }
-                Effect::Remember(entry) => self.remember(entry),
-                Effect::Copy(text) => self.copy(text),
-                Effect::TakePicture => self.take_picture(),
-                Effect::Keep { name, value } => self.keep(name, value),
-                Effect::Look { lists, missing } => self.look(lists, missing),
-                Effect::Colour(request) => self.colour(request),
-                Effect::Order(order) => self.order(Effect::Order(order)),
+                AppEffect::Remember(entry) => self.remember(entry),
+                AppEffect::Copy(text) => self.copy(text),
+                AppEffect::TakePicture => self.take_picture(),
+                AppEffect::Keep { name, value } => self.keep(name, value),
+                AppEffect::Look { lists, missing } => self.look(lists, missing),
+                AppEffect::Colour(request) => self.colour(request),
+                AppEffect::Order(order) => self.order(AppEffect::Order(order)),
             }
         }
-        Ok(Next::Go)
+        Ok(ClientNext::Go)
     }
 
-    fn order(&mut self, effect: Effect) {
-        if let Effect::Order(order) = effect
+    fn order(&mut self, effect: AppEffect) {
+        if let AppEffect::Order(order) = effect
             && self.orders.send(order).is_err()
         {
             log::error!("the link to the service has ended");

@@ -9,7 +9,7 @@ use crate::theme::Scheme;
 
 /// The client's inputs.
 #[derive(Debug, Clone)]
-pub struct Options {
+pub struct ClientOptions {
     /// Presence of this client, as the others see it.
     pub name: String,
     /// Makes the keys of this client's prompts like no other's.
@@ -27,7 +27,7 @@ pub struct Options {
     pub has_colors: Option<bool>,
 }
 
-impl Options {
+impl ClientOptions {
     /// A variable of the environment that describes the terminal, unless the choice of colours replaces it.
     pub(super) fn variable(&self, name: &str) -> Option<String> {
         match (name, self.has_colors) {

@@ -7,13 +7,13 @@ const TEXT: Duration = Duration::from_millis(50);
 
 /// The time of the next frame. Times are since the start.
 #[derive(Debug)]
-pub(super) struct Pace {
+pub(super) struct FramePace {
     interval: Duration,
     due_at: Option<Duration>,
     drawn_at: Option<Duration>,
 }
 
-impl Pace {
+impl FramePace {
     /// The first frame is due at once. At least `interval` passes between two frames, but for those that answer a key.
     pub(super) fn new(interval: Duration) -> Self {
         Self {
@@ -71,7 +71,7 @@ mod tests {
     /// Spec: [TUI-70]
     #[test]
     fn frames_come_only_after_changes_and_not_too_often_but_at_once_for_a_key() {
-        let mut pace = Pace::new(ms(33));
+        let mut pace = FramePace::new(ms(33));
         assert!(pace.is_due(ms(0)));
         pace.drawn(ms(1));
         assert_eq!(pace.due_at(), None);
@@ -93,7 +93,7 @@ mod tests {
     #[test]
     fn while_only_text_comes_frames_are_rarer() {
         for (interval, text, other) in [(33, 51, 34), (66, 67, 67)] {
-            let mut pace = Pace::new(ms(interval));
+            let mut pace = FramePace::new(ms(interval));
             pace.drawn(ms(1));
             pace.touch_by_text();
             assert_eq!(pace.due_at(), Some(ms(text)));

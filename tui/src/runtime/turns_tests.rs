@@ -6,10 +6,10 @@ use tokio::sync::mpsc::channel;
 use super::*;
 
 /// A client on a terminal, the person at it, and whoever hears its orders.
-fn client(home: &std::path::Path) -> (Client, File, UnboundedReceiver<Order>) {
+fn client(home: &std::path::Path) -> (Client, File, UnboundedReceiver<ClientOrder>) {
     let OpenptyResult { master, slave } = openpty(None, None).unwrap();
     let tty = Tty::new(slave.try_clone().unwrap(), slave);
-    let options = Options {
+    let options = ClientOptions {
         name: "ana".to_owned(),
         client_key: "k".to_owned(),
         home: home.to_owned(),
@@ -33,7 +33,7 @@ async fn step(client: &mut Client, news: &mut Receiver<News>) {
     }
     let limit = Duration::from_secs(20);
     let stepped = tokio::time::timeout(limit, client.step(news)).await;
-    assert!(matches!(stepped.unwrap().unwrap(), Next::Go));
+    assert!(matches!(stepped.unwrap().unwrap(), ClientNext::Go));
 }
 
 async fn typed(client: &Client) {
@@ -110,13 +110,13 @@ async fn a_panic_elsewhere_and_a_link_that_is_over_end_the_client() {
     client.panics.0.send(()).unwrap();
     let next = client.step(&mut news).await.unwrap();
     assert!(
-        matches!(next, Next::End(Err(RunError::Panicked))),
+        matches!(next, ClientNext::End(Err(RunError::Panicked))),
         "{next:?}"
     );
     drop(service);
     let next = client.step(&mut news).await.unwrap();
     assert!(
-        matches!(next, Next::End(Err(RunError::Refused { .. }))),
+        matches!(next, ClientNext::End(Err(RunError::Refused { .. }))),
         "{next:?}"
     );
 }

@@ -3,7 +3,7 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use super::line::Line;
+use super::line::RowWriter;
 use crate::app::{App, BAND_FRAME};
 use crate::theme::{Look, Token};
 
@@ -23,7 +23,7 @@ pub(super) fn draw(app: &App, buffer: &mut Buffer, area: Rect) {
         return;
     }
     let status = Look::new(Token::Notice);
-    let mut line = Line::new(app, buffer, row(0));
+    let mut line = RowWriter::new(app, buffer, row(0));
     line.say(" ? ", status.bold());
     let height = usize::from(area.height.saturating_sub(BAND_FRAME));
     let window = band.window(height);
@@ -45,7 +45,7 @@ pub(super) fn draw(app: &App, buffer: &mut Buffer, area: Rect) {
         shown.draw(band.source(), &app.theme, &[], area, buffer);
     }
     if area.height > 1 {
-        let mut line = Line::new(app, buffer, row(area.height - 1));
+        let mut line = RowWriter::new(app, buffer, row(area.height - 1));
         let look = match band.has_focus {
             true => status.bold(),
             false => Look::new(Token::Quiet),

@@ -4,11 +4,11 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use super::frame;
-use super::line::{Line, cut, width};
+use super::line::{RowWriter, cut, width};
 use crate::app::App;
 use crate::board::{
-    Asks, Board, PauseAt, Shows, WorkflowOrder, is_over, is_working, list_height, list_row, room,
-    screen,
+    Board, BoardQuestion, PauseAt, Shows, WorkflowOrder, is_over, is_working, list_height,
+    list_row, room, screen,
 };
 use crate::text::one_line;
 use crate::theme::{Look, Token};
@@ -36,18 +36,18 @@ pub(super) fn draw(app: &App, board: &Board, buffer: &mut Buffer, area: Rect) {
     let list = list_height(board, area.height);
     draw_list(app, board, buffer, inner, list);
     let mut y = inner.y + u16::try_from(list).unwrap_or(inner.height);
-    Line::new(app, buffer, row(y)).fill("─", Look::new(Token::Border));
+    RowWriter::new(app, buffer, row(y)).fill("─", Look::new(Token::Border));
     y += 1;
     let end = inner.bottom().saturating_sub(2);
     for (y, words) in (y..end).zip(screen(board, room(board, app.size), app.now)) {
-        let mut line = Line::new(app, buffer, row(y));
+        let mut line = RowWriter::new(app, buffer, row(y));
         for (words, look) in words {
             line.say(&words, look);
         }
     }
     let (said, token) = remark(app, board);
-    Line::new(app, buffer, row(end)).say(&said, Look::new(token));
-    let mut line = Line::new(app, buffer, row(end + 1));
+    RowWriter::new(app, buffer, row(end)).say(&said, Look::new(token));
+    let mut line = RowWriter::new(app, buffer, row(end + 1));
     let dim = Look::new(Token::Reasoning);
     for (number, key) in keys(board).iter().enumerate() {
         let key = if number == 0 {
@@ -76,7 +76,7 @@ fn draw_list(app: &App, board: &Board, buffer: &mut Buffer, inner: Rect, height:
             ..inner
         };
         let said = list_row(board, it, usize::from(inner.width / FOLDER_SHARE));
-        let mut line = Line::new(app, buffer, area);
+        let mut line = RowWriter::new(app, buffer, area);
         let is_chosen = Some(number) == chosen;
         line.say(
             if is_chosen { "› " } else { "  " },
@@ -100,20 +100,20 @@ fn remark(app: &App, board: &Board) -> (String, Token) {
     let name = board.workflow().map(|it| one_line(&it.name));
     let name = name.unwrap_or_default();
     match &board.asks {
-        Asks::Cancel => {
+        BoardQuestion::Cancel => {
             let said = format!(
                 "Ctrl+C again cancels {name} for good; the branch keeps what was accepted · Esc leaves it"
             );
             return (said, Token::Error);
         }
-        Asks::Gate(gate) => {
+        BoardQuestion::Gate(gate) => {
             let gate = one_line(gate);
             return (
                 format!("gate {gate} of {name}: y says yes, n says no · Esc back"),
                 Token::Status,
             );
         }
-        Asks::Nothing => {}
+        BoardQuestion::Nothing => {}
     }
     if let Some(toast) = &app.toast {
         let (word, token) = if toast.is_error {

@@ -8,7 +8,7 @@ use crate::app::Msg;
 use crate::app::testing::*;
 use crate::board::testing::*;
 use crate::board::{BoardNews, BoardOrder};
-use crate::link::{News, Order};
+use crate::link::{ClientOrder, News};
 use crate::terminal::{Key, KeyPress};
 use crate::theme::{Depth, Scheme, Theme};
 
@@ -17,7 +17,10 @@ const SIZES: [(u16, u16); 2] = [(80, 24), (120, 40)];
 fn of_board(app: &mut App, news: BoardNews) {
     let effects = tell(app, News::Board(news));
     for effect in orders(&effects) {
-        assert!(matches!(effect, Order::Board(BoardOrder::Follow { .. })));
+        assert!(matches!(
+            effect,
+            ClientOrder::Board(BoardOrder::Follow { .. })
+        ));
     }
 }
 

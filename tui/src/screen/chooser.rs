@@ -4,7 +4,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
 use super::frame;
-use super::line::Line;
+use super::line::RowWriter;
 use super::picker::place;
 use crate::app::{App, Chooser, offer_names};
 use crate::text::one_line;
@@ -36,7 +36,7 @@ pub(super) fn draw(
         ..inner
     };
     let dim = Look::new(Token::Quiet);
-    let mut filter = Line::new(app, buffer, row(inner.y));
+    let mut filter = RowWriter::new(app, buffer, row(inner.y));
     filter.say("> ", Look::new(Token::Notice));
     filter.say_end(chooser.filter.text(), Look::new(Token::Text));
     let caret = Position::new(filter.column(), inner.y);
@@ -50,12 +50,12 @@ pub(super) fn draw(
         } else {
             "none like that".to_owned()
         };
-        Line::new(app, buffer, row(below.start)).say(&words, dim);
+        RowWriter::new(app, buffer, row(below.start)).say(&words, dim);
     }
     let chosen = chooser.chosen().unwrap_or(0);
     let first = (chosen + 1).saturating_sub(below.len());
     for (y, (number, offer)) in below.zip(shown.iter().enumerate().skip(first)) {
-        let mut line = Line::new(app, buffer, row(y));
+        let mut line = RowWriter::new(app, buffer, row(y));
         let is_chosen = number == chosen;
         line.say(
             if is_chosen { "› " } else { "  " },
@@ -70,7 +70,7 @@ pub(super) fn draw(
         line.say(&one_line(&offer.description), Look::new(Token::Text));
     }
     let keys = "Enter takes it · Esc close";
-    Line::new(app, buffer, row(inner.bottom() - 1)).say(keys, dim);
+    RowWriter::new(app, buffer, row(inner.bottom() - 1)).say(keys, dim);
     let last = Position::new(inner.right().saturating_sub(1), caret.y);
     Some(Position::new(caret.x.min(last.x), caret.y))
 }

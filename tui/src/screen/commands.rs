@@ -3,7 +3,7 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use super::line::{Line, cut, width};
+use super::line::{RowWriter, cut, width};
 use crate::app::{App, Regions};
 use crate::text::one_line;
 use crate::theme::{Look, Token};
@@ -39,7 +39,7 @@ pub(super) fn draw(app: &App, buffer: &mut Buffer, regions: &Regions) -> Rect {
             height: 1,
             ..area
         };
-        let mut line = Line::new(app, buffer, row);
+        let mut line = RowWriter::new(app, buffer, row);
         if fitting.len() > count && y + 1 == area.bottom() {
             let place = format!("  {}/{} ", chosen + 1, fitting.len());
             line.say_right(&place, Look::new(Token::Quiet));

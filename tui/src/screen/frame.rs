@@ -3,7 +3,7 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use super::line::Line;
+use super::line::RowWriter;
 use crate::app::App;
 use crate::theme::{Look, Token};
 
@@ -58,7 +58,7 @@ pub(super) fn draw(app: &App, buffer: &mut Buffer, outer: Rect, titles: (&str, &
         return outer;
     }
     let top = row(outer.top());
-    let mut line = Line::new(app, buffer, top);
+    let mut line = RowWriter::new(app, buffer, top);
     line.say("╭", look);
     line.say_right("╮", look);
     if !titles.0.is_empty() {
@@ -71,12 +71,12 @@ pub(super) fn draw(app: &App, buffer: &mut Buffer, outer: Rect, titles: (&str, &
     }
     line.fill("─", look);
     let bottom = row(outer.bottom() - 1);
-    let mut line = Line::new(app, buffer, bottom);
+    let mut line = RowWriter::new(app, buffer, bottom);
     line.say("╰", look);
     line.say_right("╯", look);
     line.fill("─", look);
     for y in outer.top() + 1..outer.bottom() - 1 {
-        let mut line = Line::new(app, buffer, row(y));
+        let mut line = RowWriter::new(app, buffer, row(y));
         line.say("│", look);
         line.say_right("│", look);
     }

@@ -1,10 +1,10 @@
 //! The first row: which conversation, on which service, and who is attached to it.
 
-use harness_protocol::State;
+use harness_protocol::ActivityState;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use super::line::{Line, cut, width};
+use super::line::{RowWriter, cut, width};
 use crate::app::App;
 use crate::text::{end_of, one_line, someone};
 use crate::theme::{Look, Token};
@@ -19,7 +19,7 @@ const BETWEEN: &str = " · ";
 
 pub(super) fn draw(app: &App, buffer: &mut Buffer, area: Rect) {
     let status = app.conversation.status();
-    let mut line = Line::new(app, buffer, area);
+    let mut line = RowWriter::new(app, buffer, area);
     let dim = Look::new(Token::Quiet);
     line.say_right(" ", dim);
     line.say(" ", dim);
@@ -40,7 +40,7 @@ pub(super) fn draw(app: &App, buffer: &mut Buffer, area: Rect) {
     for (words, look) in &service {
         line.say(words, *look);
     }
-    if status.state == State::WaitingApproval {
+    if status.state == ActivityState::WaitingApproval {
         line.say(
             &format!("{BETWEEN}waits for approval"),
             Look::new(Token::Notice),

@@ -4,7 +4,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use super::frame;
-use super::line::{Line, width};
+use super::line::{RowWriter, width};
 use crate::app::{App, help};
 use crate::text::{broken, one_line};
 use crate::theme::{Look, Token};
@@ -32,7 +32,7 @@ pub(super) fn draw(app: &App, buffer: &mut Buffer, area: Rect, above: u16) {
         let shown = column.iter().skip(usize::from(above.min(overflow)));
         for (y, words) in (inner.top()..inner.bottom()).zip(shown) {
             let row = Rect::new(x, y, width, 1);
-            let mut line = Line::new(app, buffer, row);
+            let mut line = RowWriter::new(app, buffer, row);
             for (words, look) in words {
                 line.say(words, *look);
             }
@@ -59,6 +59,6 @@ pub(super) fn draw_facts(app: &App, buffer: &mut Buffer, area: Rect, facts: &[St
             height: 1,
             ..inner
         };
-        Line::new(app, buffer, row).say(fact, Look::new(Token::Text));
+        RowWriter::new(app, buffer, row).say(fact, Look::new(Token::Text));
     }
 }

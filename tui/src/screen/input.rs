@@ -3,7 +3,7 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
-use super::line::Line;
+use super::line::RowWriter;
 use crate::app::{App, Overlay, input_width};
 use crate::theme::{Look, Token};
 
@@ -36,7 +36,7 @@ pub(super) fn draw(app: &App, buffer: &mut Buffer, area: Rect) -> Option<Positio
     let width = input_width((area.width, area.height));
     let window = app.composer.window(width, inner.height);
     if app.composer.is_empty() {
-        let mut line = Line::new(app, buffer, inner);
+        let mut line = RowWriter::new(app, buffer, inner);
         line.say("Enter prompt...", Look::new(Token::Quiet));
     }
     let text = app.composer.text();
@@ -47,7 +47,7 @@ pub(super) fn draw(app: &App, buffer: &mut Buffer, area: Rect) -> Option<Positio
             height: 1,
             ..inner
         };
-        let mut line = Line::new(app, buffer, row_area);
+        let mut line = RowWriter::new(app, buffer, row_area);
         line.say(
             text[row.clone()].trim_end_matches('\n'),
             Look::new(Token::Text),

@@ -9,7 +9,7 @@ use crate::text;
 use crate::theme::{Look, Theme};
 
 /// A row that is being written. What does not fit is left out.
-pub(super) struct Line<'a> {
+pub(super) struct RowWriter<'a> {
     theme: Theme,
     buffer: &'a mut Buffer,
     /// The first free column.
@@ -19,7 +19,7 @@ pub(super) struct Line<'a> {
     y: u16,
 }
 
-impl<'a> Line<'a> {
+impl<'a> RowWriter<'a> {
     /// The first row of an area.
     pub(super) fn new(app: &App, buffer: &'a mut Buffer, area: Rect) -> Self {
         Self {
@@ -54,7 +54,7 @@ impl<'a> Line<'a> {
         self
     }
 
-    /// As [`Line::say`], but of what does not fit the end is shown: what is being written there.
+    /// As [`RowWriter::say`], but of what does not fit the end is shown: what is being written there.
     pub(super) fn say_end(&mut self, words: &str, look: Look) -> &mut Self {
         // The caret is drawn after it.
         let room = self.room().saturating_sub(1);

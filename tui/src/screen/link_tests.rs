@@ -6,7 +6,7 @@ use super::*;
 use crate::app::Msg;
 use crate::app::testing::*;
 use crate::conversation::testing::{call, result, text};
-use crate::part_view::Fold;
+use crate::part_view::FoldAmount;
 use crate::terminal::Key;
 
 /// The words on the screen that are links, from top to bottom, each with its id and its address.
@@ -74,7 +74,7 @@ fn the_rows_of_a_link_are_one_in_prose_and_in_results() {
     let long = format!("https://a.b/{}", "c".repeat(60));
     let said = result("t", &format!("at {long} and https://d.e"));
     let mut app = attached(&[call("t"), said]);
-    app.viewport.folds.set_all(Fold::Open);
+    app.viewport.folds.set_all(FoldAmount::Open);
     app.update(Msg::Resized(50, 20), app.now);
     let all = links(&mut app);
     let (last, of_long) = all.split_last().unwrap();

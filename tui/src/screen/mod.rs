@@ -23,7 +23,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use crate::app::{App, Overlay, Regions};
-use crate::terminal::{Links, Painted};
+use crate::terminal::{FrameLinks, Painted};
 use crate::theme::{Look, Token};
 
 /// The smallest screen on which more than the input is drawn, in columns and rows.
@@ -39,7 +39,7 @@ pub fn draw(app: &mut App, frame: &mut Frame<'_>) {
 /// Draws everything; where the cursor is then, and which words are links.
 pub(crate) fn paint(app: &mut App, buffer: &mut Buffer) -> Painted {
     let area = buffer.area;
-    let mut links = Links::default();
+    let mut links = FrameLinks::default();
     buffer.set_style(area, app.theme.ground());
     let regions = Regions::layout(app, area);
     if area.width < SMALLEST.0 || area.height < SMALLEST.1 {
@@ -80,7 +80,7 @@ pub(crate) fn paint(app: &mut App, buffer: &mut Buffer) -> Painted {
     };
     // The rest of a link beside an overlay would lead on where other text is shown.
     if !matches!(app.overlay, None | Some(Overlay::Search(_))) {
-        links = Links::default();
+        links = FrameLinks::default();
     }
     Painted { caret, links }
 }
@@ -88,7 +88,7 @@ pub(crate) fn paint(app: &mut App, buffer: &mut Buffer) -> Painted {
 fn too_small(app: &App, buffer: &mut Buffer, area: Rect, input: Rect) {
     if input.y > area.y {
         let row = Rect { height: 1, ..area };
-        let mut line = line::Line::new(app, buffer, row);
+        let mut line = line::RowWriter::new(app, buffer, row);
         line.say("too small", Look::new(Token::Notice));
     }
 }

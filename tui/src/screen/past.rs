@@ -4,9 +4,9 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
 use super::frame;
-use super::line::Line;
+use super::line::RowWriter;
 use super::picker::place;
-use crate::app::{App, Past, PastKind};
+use crate::app::{App, PastKind, PastPrompts};
 use crate::text::one_line;
 use crate::theme::{Look, Token};
 
@@ -16,7 +16,12 @@ const SIZE: (u16, u16) = (100, 24);
 const FRAME_ROWS: u16 = 4;
 
 /// Draws it; where the caret is.
-pub(super) fn draw(app: &App, past: &Past, buffer: &mut Buffer, area: Rect) -> Option<Position> {
+pub(super) fn draw(
+    app: &App,
+    past: &PastPrompts,
+    buffer: &mut Buffer,
+    area: Rect,
+) -> Option<Position> {
     let (title, keys) = match past.kind {
         PastKind::Written => (
             "Prompts of the past",
@@ -40,7 +45,7 @@ pub(super) fn draw(app: &App, past: &Past, buffer: &mut Buffer, area: Rect) -> O
     };
     let dim = Look::new(Token::Quiet);
     let shown = past.matches();
-    let mut filter = Line::new(app, buffer, row(inner.y));
+    let mut filter = RowWriter::new(app, buffer, row(inner.y));
     filter.say("> ", Look::new(Token::Notice));
     let count = format!("{} of {}", shown.len(), past.count());
     filter.say_right(&count, dim);
@@ -52,12 +57,12 @@ pub(super) fn draw(app: &App, past: &Past, buffer: &mut Buffer, area: Rect) -> O
             0 => "there is none yet",
             _ => "none like that",
         };
-        Line::new(app, buffer, row(below.start)).say(words, dim);
+        RowWriter::new(app, buffer, row(below.start)).say(words, dim);
     }
     let chosen = past.chosen();
     let first = (chosen + 1).saturating_sub(below.len());
     for (y, (number, prompt)) in below.zip(shown.iter().enumerate().skip(first)) {
-        let mut line = Line::new(app, buffer, row(y));
+        let mut line = RowWriter::new(app, buffer, row(y));
         let is_chosen = number == chosen;
         line.say(
             if is_chosen { "› " } else { "  " },
@@ -69,7 +74,7 @@ pub(super) fn draw(app: &App, past: &Past, buffer: &mut Buffer, area: Rect) -> O
         }
         line.say(&one_line(&prompt.text), look);
     }
-    Line::new(app, buffer, row(inner.bottom() - 1)).say(keys, dim);
+    RowWriter::new(app, buffer, row(inner.bottom() - 1)).say(keys, dim);
     let last = Position::new(inner.right().saturating_sub(1), caret.y);
     Some(Position::new(caret.x.min(last.x), caret.y))
 }

@@ -1,12 +1,12 @@
 //! The list of conversations.
 
-use harness_protocol::{Summary, words};
+use harness_protocol::{ConversationSummary, words};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
 use super::frame;
-use super::line::{Line, cut, width};
-use crate::app::{App, Mode, Picker, Regions, Scope};
+use super::line::{RowWriter, cut, width};
+use crate::app::{App, Picker, PickerMode, PickerScope, Regions};
 use crate::text::{end_of, one_line};
 use crate::theme::{Look, Token};
 
@@ -43,7 +43,7 @@ pub(super) fn draw(
         ..inner
     };
     let dim = Look::new(Token::Quiet);
-    let mut filter = Line::new(app, buffer, row(inner.y));
+    let mut filter = RowWriter::new(app, buffer, row(inner.y));
     filter.say("> ", Look::new(Token::Notice));
     filter.say_end(picker.filter.text(), Look::new(Token::Text));
     let mut caret = Position::new(filter.column(), inner.y);
@@ -55,14 +55,14 @@ pub(super) fn draw(
         } else {
             "none like that"
         };
-        Line::new(app, buffer, row(below.start)).say(words, dim);
+        RowWriter::new(app, buffer, row(below.start)).say(words, dim);
     }
     let chosen = picker.chosen().unwrap_or(0);
     let first = (chosen + 1).saturating_sub(below.len());
     for (y, (number, summary)) in below.zip(shown.iter().enumerate().skip(first)) {
-        let mut line = Line::new(app, buffer, row(y));
+        let mut line = RowWriter::new(app, buffer, row(y));
         match &picker.mode {
-            Mode::Renaming(title) if number == chosen => {
+            PickerMode::Renaming(title) if number == chosen => {
                 line.say("new title: ", Look::new(Token::Notice));
                 line.say_end(title.text(), Look::new(Token::Text));
                 caret = Position::new(line.column(), y);
@@ -71,22 +71,22 @@ pub(super) fn draw(
         }
     }
     let keys = match (&picker.mode, picker.scope()) {
-        (Mode::Choosing, None) => "Enter open · Tab rename · Ctrl+X trash · Esc close",
-        (Mode::Choosing, Some((Scope::Folder, _))) => {
+        (PickerMode::Choosing, None) => "Enter open · Tab rename · Ctrl+X trash · Esc close",
+        (PickerMode::Choosing, Some((PickerScope::Folder, _))) => {
             "Enter open · Ctrl+A all folders · Tab rename · Ctrl+X trash · Esc close"
         }
-        (Mode::Choosing, Some((Scope::All, _))) => {
+        (PickerMode::Choosing, Some((PickerScope::All, _))) => {
             "Enter open · Ctrl+A this folder · Tab rename · Ctrl+X trash · Esc close"
         }
-        (Mode::Renaming(_), _) => "Enter renames it for all clients · Esc keeps the title",
-        (Mode::Trashing, _) => "Ctrl+X again moves it to the trash · Esc keeps it",
+        (PickerMode::Renaming(_), _) => "Enter renames it for all clients · Esc keeps the title",
+        (PickerMode::Trashing, _) => "Ctrl+X again moves it to the trash · Esc keeps it",
     };
-    let token = if picker.mode == Mode::Trashing {
+    let token = if picker.mode == PickerMode::Trashing {
         Token::Error
     } else {
         Token::Quiet
     };
-    Line::new(app, buffer, row(inner.bottom() - 1)).say(keys, Look::new(token));
+    RowWriter::new(app, buffer, row(inner.bottom() - 1)).say(keys, Look::new(token));
     let last = Position::new(inner.right().saturating_sub(1), caret.y);
     Some(Position::new(caret.x.min(last.x), caret.y))
 }
@@ -103,8 +103,8 @@ fn title(picker: &Picker, room: u16) -> String {
     let listed = "Conversations";
     match picker.scope() {
         None => listed.to_owned(),
-        Some((Scope::All, _)) => format!("{listed} of all folders"),
-        Some((Scope::Folder, folder)) => {
+        Some((PickerScope::All, _)) => format!("{listed} of all folders"),
+        Some((PickerScope::Folder, folder)) => {
             let listed = format!("{listed} of ");
             let end = end_of(&folder, room.saturating_sub(width(&listed)).into());
             listed + &end.unwrap_or_else(|| "this folder".to_owned())
@@ -112,7 +112,13 @@ fn title(picker: &Picker, room: u16) -> String {
     }
 }
 
-fn entry(app: &App, picker: &Picker, line: &mut Line<'_>, summary: &Summary, is_chosen: bool) {
+fn entry(
+    app: &App,
+    picker: &Picker,
+    line: &mut RowWriter<'_>,
+    summary: &ConversationSummary,
+    is_chosen: bool,
+) {
     let dim = Look::new(Token::Quiet);
     let title = match &summary.title {
         Some(title) => one_line(title),

@@ -4,9 +4,9 @@ use harness_protocol::words;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use super::line::{Line, width};
+use super::line::{RowWriter, width};
 use crate::app::{App, author_name, shown_in_queue, when};
-use crate::conversation::{Author, Waits};
+use crate::conversation::{Author, WaitingMessage};
 use crate::text::one_line;
 use crate::theme::{Look, Token};
 
@@ -25,10 +25,10 @@ pub(super) fn draw(app: &App, buffer: &mut Buffer, area: Rect) {
     });
     let dim = Look::new(Token::Quiet);
     let shown = shown_in_queue(buffer.area);
-    let is_own = |waits: &&Waits| waits.by == Author::You;
+    let is_own = |waits: &&WaitingMessage| waits.by == Author::You;
     let last_own = waiting.iter().filter(is_own).map(|waits| waits.item).max();
     for (number, row) in rows.enumerate() {
-        let mut line = Line::new(app, buffer, row);
+        let mut line = RowWriter::new(app, buffer, row);
         line.say(if number == 0 { " queue " } else { "       " }, dim);
         match waiting.get(number).filter(|_| number < shown) {
             Some(waits) => {
@@ -47,7 +47,7 @@ pub(super) fn draw(app: &App, buffer: &mut Buffer, area: Rect) {
 }
 
 /// A message: its number, its queue, who sent it, its first line, and when it is said.
-fn message(app: &App, line: &mut Line<'_>, waits: &Waits, can_take: bool) {
+fn message(app: &App, line: &mut RowWriter<'_>, waits: &WaitingMessage, can_take: bool) {
     let dim = Look::new(Token::Quiet);
     let mut hint = String::new();
     if line.room() >= WHEN_FROM {

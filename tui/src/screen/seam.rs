@@ -3,7 +3,7 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
-use super::line::{Line, width};
+use super::line::{RowWriter, width};
 use crate::app::{App, SearchBox};
 use crate::text::one_line;
 use crate::theme::{Look, Token};
@@ -16,7 +16,7 @@ const SEARCH_HINTS: [&str; 3] = [
 ];
 
 pub(super) fn draw(app: &App, buffer: &mut Buffer, area: Rect) {
-    let mut line = Line::new(app, buffer, area);
+    let mut line = RowWriter::new(app, buffer, area);
     let border = Look::new(Token::Border);
     line.say("─", border);
     if let Some(toast) = &app.toast {
@@ -48,7 +48,7 @@ pub(super) fn draw_pastes(app: &App, buffer: &mut Buffer, area: Rect) {
     if chips.peek().is_none() {
         return;
     }
-    let mut line = Line::new(app, buffer, area);
+    let mut line = RowWriter::new(app, buffer, area);
     let dim = Look::new(Token::Quiet);
     line.say(" attached", dim);
     for (number, chip) in chips {
@@ -78,7 +78,7 @@ pub(super) fn draw_search(
     area: Rect,
 ) -> Option<Position> {
     super::frame::clear(app, buffer, area);
-    let mut line = Line::new(app, buffer, area);
+    let mut line = RowWriter::new(app, buffer, area);
     line.say(" /", Look::new(Token::Notice));
     let text = search.field.text();
     let found = match search.found() {

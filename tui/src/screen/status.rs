@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use harness_protocol::{State, words};
+use harness_protocol::{ActivityState, words};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use super::line::Line;
+use super::line::RowWriter;
 use crate::app::{App, LinkState, mode_name};
-use crate::conversation::{Author, Context, Growing};
+use crate::conversation::{Author, Context, GrowingKind};
 use crate::text::{one_line, someone};
 use crate::theme::{Look, Token};
 
@@ -19,7 +19,7 @@ const STEP: Duration = Duration::from_millis(125);
 const SLOW: u64 = 2;
 
 pub(super) fn draw(app: &App, buffer: &mut Buffer, area: Rect) {
-    let mut line = Line::new(app, buffer, area);
+    let mut line = RowWriter::new(app, buffer, area);
     let dim = Look::new(Token::Quiet);
     let (text, token) = text(app);
     line.say(" ", dim);
@@ -74,28 +74,28 @@ pub(crate) fn text(app: &App) -> (String, Token) {
     match status.state {
         _ if is_cancelling => going("Cancelling...".to_owned()),
         _ if status.is_compacting => going("Compacting...".to_owned()),
-        State::Thinking if message.is_empty() => going(phase(app, elapsed).to_owned()),
-        State::Thinking => going(format!("Thinking... {message}")),
-        State::RunningTool => {
+        ActivityState::Thinking if message.is_empty() => going(phase(app, elapsed).to_owned()),
+        ActivityState::Thinking => going(format!("Thinking... {message}")),
+        ActivityState::RunningTool => {
             let tool = status.tool.as_deref().map_or(message, one_line);
             going(format!("Running: {tool}..."))
         }
-        State::WaitingApproval => {
+        ActivityState::WaitingApproval => {
             let waits = format!("{message} waits for your approval: /approve or /deny");
             (waits, Token::Status)
         }
-        State::Error => (format!("Error: {message}"), Token::Error),
-        State::Idle | State::Unknown => (String::new(), Token::Status),
+        ActivityState::Error => (format!("Error: {message}"), Token::Error),
+        ActivityState::Idle | ActivityState::Unknown => (String::new(), Token::Status),
     }
 }
 
 /// The visible phase of the reply.
 fn phase(app: &App, elapsed: u64) -> &'static str {
     match app.conversation.growing() {
-        Some(Growing::Text) => "Writing...",
-        Some(Growing::ToolInput) => "Writing a tool call...",
+        Some(GrowingKind::Text) => "Writing...",
+        Some(GrowingKind::ToolInput) => "Writing a tool call...",
         None if elapsed >= SLOW => "Thinking... waiting for the model",
-        Some(Growing::Thinking) | None => "Thinking...",
+        Some(GrowingKind::Thinking) | None => "Thinking...",
     }
 }
 

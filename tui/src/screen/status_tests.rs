@@ -266,7 +266,7 @@ fn a_run_without_a_prompt_is_of_the_client_that_began_it() {
         status("thinking", ""),
     ]);
     assert_eq!(status_text(&app), "Thinking... · by c120");
-    let usage = serde_json::to_value(harness_protocol::Usage::default()).unwrap();
+    let usage = serde_json::to_value(harness_protocol::TokenUsage::default()).unwrap();
     let ended = json!({"type": "run_ended", "run_id": 7, "outcome": "error", "message": "busy", "usage": usage});
     tell(&mut app, told(4, event(ended)));
     tell(&mut app, told(5, status("error", "busy")));

@@ -5,22 +5,22 @@ use std::ops::Range;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use super::line::Line;
+use super::line::RowWriter;
 use crate::app::{App, LinkState, Overlay};
 use crate::diff::emphasis;
 use crate::highlight::Code;
-use crate::layout::{Mark, Row};
-use crate::terminal::{Links, ScreenLink};
+use crate::layout::{Mark, ScreenRow};
+use crate::terminal::{FrameLinks, ScreenLink};
 use crate::text;
 use crate::theme::{Look, Token};
-use crate::viewport::Shown;
+use crate::viewport::ShownRows;
 
 /// Number of lines of a diff beyond the screen that are looked at.
 const BEYOND: usize = 50;
 
 /// Draws it; which words are links.
-pub(super) fn draw(app: &mut App, buffer: &mut Buffer, area: Rect) -> Links {
-    let mut links = Links::default();
+pub(super) fn draw(app: &mut App, buffer: &mut Buffer, area: Rect) -> FrameLinks {
+    let mut links = FrameLinks::default();
     app.viewport.resize(area.width, area.height);
     if app.conversation.is_empty() {
         empty(app, buffer, area);
@@ -53,7 +53,7 @@ pub(super) fn draw(app: &mut App, buffer: &mut Buffer, area: Rect) -> Links {
 }
 
 /// Adds the links of a row that is drawn there.
-fn add_links(links: &mut Links, shown: &Shown, row: &Row, area: Rect) {
+fn add_links(links: &mut FrameLinks, shown: &ShownRows, row: &ScreenRow, area: Rect) {
     for link in row.links(&shown.block.source) {
         let place = |column: usize| {
             let column = u16::try_from(column).unwrap_or(u16::MAX);
@@ -68,7 +68,7 @@ fn add_links(links: &mut Links, shown: &Shown, row: &Row, area: Rect) {
 }
 
 /// The marks in a part: the selection, and the hits of a search.
-fn marks(app: &mut App, shown: &Shown) -> Vec<Mark> {
+fn marks(app: &mut App, shown: &ShownRows) -> Vec<Mark> {
     let mut marks = code_marks(app, shown);
     if let Some(Overlay::Search(open)) = &app.overlay
         && let Some(part) = app.conversation.part(shown.part)
@@ -93,9 +93,9 @@ fn marks(app: &mut App, shown: &Shown) -> Vec<Mark> {
 }
 
 /// The colours of code, and the words of diffs that are new or gone.
-fn code_marks(app: &App, shown: &Shown) -> Vec<Mark> {
+fn code_marks(app: &App, shown: &ShownRows) -> Vec<Mark> {
     let rows = shown.block.rows.get(shown.rows.clone()).unwrap_or_default();
-    let ranges = rows.iter().filter_map(Row::range);
+    let ranges = rows.iter().filter_map(ScreenRow::range);
     let Some(range) = ranges.reduce(|all, row| all.start.min(row.start)..all.end.max(row.end))
     else {
         return Vec::new();
@@ -148,6 +148,6 @@ fn empty(app: &App, buffer: &mut Buffer, area: Rect) {
             height: 1,
             ..area
         };
-        Line::new(app, buffer, row).say(&words, Look::new(Token::Quiet));
+        RowWriter::new(app, buffer, row).say(&words, Look::new(Token::Quiet));
     }
 }

@@ -1,6 +1,6 @@
 //! The colour of the terminal's background, which is asked for once.
 
-use super::key::Input;
+use super::key::TerminalInput;
 
 /// Asks for it. The answer comes between the keys: soon, late or never.
 pub(crate) const QUESTION: &[u8] = b"\x1b]11;?\x1b\\";
@@ -9,11 +9,11 @@ pub(crate) const QUESTION: &[u8] = b"\x1b]11;?\x1b\\";
 const LIGHT: f64 = 0.5;
 
 /// The meaning of the text between `ESC ]` and its end. `None` if it does not answer the question.
-pub(super) fn answer(text: &[u8]) -> Option<Input> {
+pub(super) fn answer(text: &[u8]) -> Option<TerminalInput> {
     let text = std::str::from_utf8(text).ok()?;
     let color = text.strip_prefix("11;")?;
     let is_light = luminance(parts(color)?) > LIGHT;
-    Some(Input::Background { is_light })
+    Some(TerminalInput::Background { is_light })
 }
 
 /// True if the text after `ESC ]` begins as an answer to the question does.
@@ -95,7 +95,8 @@ mod tests {
         ];
         for (text, expected) in forms {
             let found = answer(text.as_bytes());
-            let is_light = found.map(|input| matches!(input, Input::Background { is_light: true }));
+            let is_light =
+                found.map(|input| matches!(input, TerminalInput::Background { is_light: true }));
             assert_eq!(is_light, expected, "{text}");
         }
         assert!(answer(b"11;rgb:\xff/ff/ff").is_none());

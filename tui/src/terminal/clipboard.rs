@@ -27,14 +27,14 @@ const FILE: &str = "copied.txt";
 
 /// A program that takes text on its standard input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Helper {
+struct CopyHelper {
     program: &'static str,
     arguments: &'static [&'static str],
     /// Windows reads what it is given as UTF-16.
     is_utf16: bool,
 }
 
-impl Helper {
+impl CopyHelper {
     const fn new(program: &'static str, arguments: &'static [&'static str]) -> Self {
         Self {
             program,
@@ -44,11 +44,11 @@ impl Helper {
     }
 }
 
-const TMUX: Helper = Helper::new("tmux", &["load-buffer", "-w", "-"]);
-const WAYLAND: Helper = Helper::new("wl-copy", &[]);
-const X11: Helper = Helper::new("xclip", &["-selection", "clipboard"]);
-const MACOS: Helper = Helper::new("pbcopy", &[]);
-const WINDOWS: Helper = Helper {
+const TMUX: CopyHelper = CopyHelper::new("tmux", &["load-buffer", "-w", "-"]);
+const WAYLAND: CopyHelper = CopyHelper::new("wl-copy", &[]);
+const X11: CopyHelper = CopyHelper::new("xclip", &["-selection", "clipboard"]);
+const MACOS: CopyHelper = CopyHelper::new("pbcopy", &[]);
+const WINDOWS: CopyHelper = CopyHelper {
     program: "clip.exe",
     arguments: &[],
     is_utf16: true,
@@ -56,19 +56,19 @@ const WINDOWS: Helper = Helper {
 
 /// The ways to try.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Plan {
+struct CopyPlan {
     /// Tell the terminal, with OSC 52.
     terminal: bool,
     /// Tell tmux, which passes it on in its own way.
     tmux: bool,
     /// The first of these that works.
-    helpers: Vec<Helper>,
+    helpers: Vec<CopyHelper>,
 }
 
 /// The possible ways for a text of so many bytes.
-fn plan(length: usize, capabilities: &Capabilities) -> Plan {
+fn plan(length: usize, capabilities: &Capabilities) -> CopyPlan {
     let is_short = length.div_ceil(3) * 4 <= MAX_ENCODED;
-    let mut plan = Plan {
+    let mut plan = CopyPlan {
         terminal: is_short,
         // It gives the text to its terminal, for which the same limit holds.
         tmux: is_short && capabilities.is_tmux,
@@ -90,7 +90,7 @@ fn plan(length: usize, capabilities: &Capabilities) -> Plan {
 
 /// The outcome of copying a text, in words for a person.
 #[derive(Debug, PartialEq, Eq, Display)]
-pub(crate) enum Copied {
+pub(crate) enum CopyOutcome {
     /// The terminal received the text. It does not answer; some do not obey.
     #[display("sent to the terminal's clipboard, {}", count(*_0))]
     Sent(usize),
@@ -131,7 +131,7 @@ pub(crate) async fn copy(
     capabilities: &Capabilities,
     mut port: impl Write,
     folder: &Path,
-) -> Copied {
+) -> CopyOutcome {
     let plan = plan(text.len(), capabilities);
     let characters = text.chars().count();
     let mut failure = None;
@@ -149,7 +149,7 @@ pub(crate) async fn copy(
     for helper in plan.helpers {
         match help(helper, text).await {
             Ok(()) => {
-                return Copied::Helped {
+                return CopyOutcome::Helped {
                     with: helper.program,
                     characters,
                 };
@@ -158,12 +158,12 @@ pub(crate) async fn copy(
         }
     }
     match failure {
-        _ if by_tmux => Copied::SentToTmux(characters),
-        _ if is_sent => Copied::Sent(characters),
-        Some(failure) => Copied::Failed(failure),
+        _ if by_tmux => CopyOutcome::SentToTmux(characters),
+        _ if is_sent => CopyOutcome::Sent(characters),
+        Some(failure) => CopyOutcome::Failed(failure),
         None => match write(text, folder) {
-            Ok(file) => Copied::Written { file, characters },
-            Err(error) => Copied::Failed(format!("{}: {error}", folder.display())),
+            Ok(file) => CopyOutcome::Written { file, characters },
+            Err(error) => CopyOutcome::Failed(format!("{}: {error}", folder.display())),
         },
     }
 }
@@ -179,7 +179,7 @@ fn sequence(text: &str) -> String {
 }
 
 /// Gives the text to a program and waits for it, but not for ever.
-async fn help(helper: Helper, text: &str) -> io::Result<()> {
+async fn help(helper: CopyHelper, text: &str) -> io::Result<()> {
     // What it leaves running, as those of Linux do, has no hold on our terminal.
     let mut child = Command::new(helper.program)
         .args(helper.arguments)

@@ -12,15 +12,15 @@ fn of(variables: &[&str]) -> Capabilities {
 #[test]
 fn each_place_has_its_ways_to_a_clipboard() {
     let plan_of = |variables: &[&str]| plan(312, &of(variables));
-    let terminal = || Plan {
+    let terminal = || CopyPlan {
         terminal: true,
-        ..Plan::default()
+        ..CopyPlan::default()
     };
-    let with = |helpers: &[Helper]| Plan {
+    let with = |helpers: &[CopyHelper]| CopyPlan {
         helpers: helpers.to_vec(),
         ..terminal()
     };
-    let tmux = || Plan {
+    let tmux = || CopyPlan {
         tmux: true,
         ..terminal()
     };
@@ -45,9 +45,9 @@ fn a_terminal_is_told_no_more_than_it_takes() {
     let within = plan(longest, &capabilities);
     assert!(within.terminal && within.tmux);
     assert_eq!(sequence(&"x".repeat(longest)).len(), 9 + MAX_ENCODED);
-    let expected = Plan {
+    let expected = CopyPlan {
         helpers: vec![X11],
-        ..Plan::default()
+        ..CopyPlan::default()
     };
     assert_eq!(plan(longest + 1, &capabilities), expected);
 }
@@ -84,11 +84,11 @@ async fn what_is_too_long_is_in_a_file_of_ones_own() {
     assert_eq!(mode & 0o777, 0o600);
     let missing = folder.path().join("missing");
     let copied = copy(&text, &of(&[]), &mut written, &missing).await;
-    assert!(matches!(copied, Copied::Failed(_)), "{copied}");
+    assert!(matches!(copied, CopyOutcome::Failed(_)), "{copied}");
 }
 
-fn shell(script: &'static [&'static str; 2]) -> Helper {
-    Helper::new("sh", script)
+fn shell(script: &'static [&'static str; 2]) -> CopyHelper {
+    CopyHelper::new("sh", script)
 }
 
 /// Spec: [TERM-22]
@@ -97,7 +97,7 @@ async fn a_program_that_helps_gets_the_text_and_has_its_limit() {
     let reads = shell(&["-c", "test \"$(cat)\" = text"]);
     help(reads, "text").await.unwrap();
     help(reads, "other").await.unwrap_err();
-    help(Helper::new("harness-no-such-program", &[]), "text")
+    help(CopyHelper::new("harness-no-such-program", &[]), "text")
         .await
         .unwrap_err();
     // Read by none, this fills the pipe.
@@ -107,7 +107,7 @@ async fn a_program_that_helps_gets_the_text_and_has_its_limit() {
     let error = help(hangs, &long).await.unwrap_err();
     assert_eq!(error.kind(), io::ErrorKind::TimedOut);
     assert!(began.elapsed() < LIMIT * 10);
-    let windows = Helper {
+    let windows = CopyHelper {
         is_utf16: true,
         ..shell(&[
             "-c",

@@ -9,7 +9,7 @@ use ratatui::backend::{Backend as _, CrosstermBackend};
 use ratatui::buffer::{Buffer, Cell, CellDiffOption, CellWidth as _};
 use ratatui::layout::{Position, Rect};
 
-use super::links::{CLOSE, Links};
+use super::links::{CLOSE, FrameLinks};
 use super::shift::Shift;
 
 /// Terminals that know it show everything up to its end at once; others pass over it.
@@ -24,13 +24,13 @@ pub(crate) struct Painted {
     /// The place of the cursor. `None` hides it.
     pub(crate) caret: Option<Position>,
     /// The links.
-    pub(crate) links: Links,
+    pub(crate) links: FrameLinks,
 }
 
 /// The screen, frame after frame.
 pub(crate) struct Frames<W> {
     /// The cells that the terminal shows.
-    shown: Shown,
+    shown: ShownCells,
     /// The next frame.
     next: Buffer,
     sink: W,
@@ -38,9 +38,9 @@ pub(crate) struct Frames<W> {
 
 /// The cells that are known to be on the terminal.
 #[derive(Debug, Default)]
-struct Shown {
+struct ShownCells {
     buffer: Buffer,
-    links: Links,
+    links: FrameLinks,
     /// True if something else may be on the screen.
     is_foreign: bool,
     /// True if the cursor is shown. `None` if that is unknown.
@@ -58,9 +58,9 @@ impl<W: Write> Frames<W> {
         let buffer = Buffer::empty(Rect::new(0, 0, width, height));
         Self {
             next: buffer.clone(),
-            shown: Shown {
+            shown: ShownCells {
                 buffer,
-                ..Shown::default()
+                ..ShownCells::default()
             },
             sink,
         }
@@ -99,7 +99,7 @@ impl<W: Write> Frames<W> {
 
     /// Writes the cells that differ, those that are part of another link than before, and those after characters that
     /// were wide and no longer are: terminals disagree on how they look then.
-    fn cells(&mut self, links: &Links, out: &mut Vec<u8>) -> io::Result<()> {
+    fn cells(&mut self, links: &FrameLinks, out: &mut Vec<u8>) -> io::Result<()> {
         let mut changed = links.changes(&self.shown.links);
         changed.extend(self.shown.halves(&self.next));
         let mark = |next: &mut Buffer, option| {
@@ -139,10 +139,10 @@ impl<W: Write> Frames<W> {
     pub(crate) fn resize(&mut self, width: u16, height: u16) {
         let buffer = Buffer::empty(Rect::new(0, 0, width, height));
         self.next = buffer.clone();
-        self.shown = Shown {
+        self.shown = ShownCells {
             buffer,
             is_foreign: true,
-            ..Shown::default()
+            ..ShownCells::default()
         };
     }
 
@@ -153,7 +153,7 @@ impl<W: Write> Frames<W> {
     }
 }
 
-impl Shown {
+impl ShownCells {
     /// The columns after wide characters that are missing in the next frame.
     fn halves<'a>(&'a self, next: &'a Buffer) -> impl Iterator<Item = (u16, u16)> + 'a {
         let is_wide = |cell: &Cell| cell.symbol().len() > 1 && cell.cell_width() > 1;

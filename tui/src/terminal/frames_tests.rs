@@ -51,7 +51,7 @@ fn rows<'a>(
         }
         Painted {
             caret: caret.map(Position::from),
-            links: Links::default(),
+            links: FrameLinks::default(),
         }
     }
 }
@@ -66,7 +66,7 @@ fn a_frame_is_one_piece_and_only_what_differs() {
             text.render(buffer.area, buffer);
             Painted {
                 caret: Some(Position::new(3, 1)),
-                links: Links::default(),
+                links: FrameLinks::default(),
             }
         }
     };
@@ -203,7 +203,7 @@ fn line(chance: &mut Chance) -> Line {
 }
 
 fn paint(lines: &[Line], caret: Option<Position>, buffer: &mut Buffer) -> Painted {
-    let mut links = Links::default();
+    let mut links = FrameLinks::default();
     for (y, line) in (0..buffer.area.height).zip(lines) {
         let mut x = 0;
         for (words, style, link) in line {

@@ -13,7 +13,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::capabilities::Capabilities;
-use super::modes::Mode;
+use super::modes::TerminalMode;
 use super::tty::{Device, Tty};
 
 /// Time that the terminal has to take the last bytes.
@@ -23,43 +23,45 @@ const MAX_UNWRITTEN: usize = 1024 * 1024;
 
 /// Has the terminal, and gives it back when it is dropped.
 #[derive(Debug)]
-pub(crate) struct Guard<D: Device = Tty> {
-    shared: Arc<Shared<D>>,
+pub(crate) struct TerminalGuard<D: Device = Tty> {
+    shared: Arc<GuardShared<D>>,
 }
 
 #[derive(Debug)]
-struct Shared<D> {
+struct GuardShared<D> {
     device: D,
-    state: Mutex<State>,
+    state: Mutex<GuardState>,
 }
 
 #[derive(Debug)]
-struct State {
+struct GuardState {
     /// The modes to enter.
-    wanted: Vec<Mode>,
+    wanted: Vec<TerminalMode>,
     /// The modes that were entered and not left, in order. `None` if the terminal is not this client's.
-    pushed: Option<Vec<Mode>>,
+    pushed: Option<Vec<TerminalMode>>,
     /// The title, if it is ours.
     title: Option<String>,
     /// The bytes that the terminal has not taken so far.
     unwritten: Vec<u8>,
 }
 
-impl<D: Device> Guard<D> {
+impl<D: Device> TerminalGuard<D> {
     /// Takes the terminal.
     ///
     /// # Errors
     /// If the terminal cannot be taken; it is unchanged then.
     pub(crate) fn take(device: D, capabilities: &Capabilities) -> io::Result<Self> {
-        let is_wanted = |mode: &Mode| *mode != Mode::KittyKeyboard || capabilities.is_kitty_allowed;
-        let state = State {
-            wanted: Mode::ALWAYS.into_iter().filter(is_wanted).collect(),
+        let is_wanted = |mode: &TerminalMode| {
+            *mode != TerminalMode::KittyKeyboard || capabilities.is_kitty_allowed
+        };
+        let state = GuardState {
+            wanted: TerminalMode::ALWAYS.into_iter().filter(is_wanted).collect(),
             pushed: None,
             title: None,
             unwritten: Vec::new(),
         };
         let guard = Self {
-            shared: Arc::new(Shared {
+            shared: Arc::new(GuardShared {
                 device,
                 state: Mutex::new(state),
             }),
@@ -74,7 +76,7 @@ impl<D: Device> Guard<D> {
         &self.shared.device
     }
 
-    /// Takes the terminal again, after [`Guard::leave`]. The screen is empty and must be drawn as
+    /// Takes the terminal again, after [`TerminalGuard::leave`]. The screen is empty and must be drawn as
     /// a whole. Nothing happens if it is ours.
     ///
     /// # Errors
@@ -103,7 +105,7 @@ impl<D: Device> Guard<D> {
         self.shared.leave()
     }
 
-    /// Writes a last line after [`Guard::leave`], without waiting long.
+    /// Writes a last line after [`TerminalGuard::leave`], without waiting long.
     ///
     /// # Errors
     /// If it cannot be written; `TimedOut` if the terminal's other end reads nothing.
@@ -128,20 +130,20 @@ impl<D: Device> Guard<D> {
     /// True if the mouse is left to the terminal, for its own way to select text.
     #[cfg(test)]
     pub(crate) fn is_mouse_released(&self) -> bool {
-        !self.shared.state().wanted.contains(&Mode::Mouse)
+        !self.shared.state().wanted.contains(&TerminalMode::Mouse)
     }
 
-    /// Leaves the mouse to the terminal, or takes it. Lasts over [`Guard::leave`].
+    /// Leaves the mouse to the terminal, or takes it. Lasts over [`TerminalGuard::leave`].
     ///
     /// # Errors
     /// If it cannot be written.
     pub(crate) fn release_mouse(&self, is_released: bool) -> io::Result<()> {
         let mut state = self.shared.state();
-        let bytes = state.want(Mode::Mouse, !is_released);
+        let bytes = state.want(TerminalMode::Mouse, !is_released);
         self.shared.write(&mut state, bytes.as_bytes())
     }
 
-    /// Gives the terminal a title, or its own one back. Lasts over [`Guard::leave`].
+    /// Gives the terminal a title, or its own one back. Lasts over [`TerminalGuard::leave`].
     ///
     /// # Errors
     /// If it cannot be written.
@@ -150,7 +152,7 @@ impl<D: Device> Guard<D> {
         if state.title == title {
             return Ok(());
         }
-        let mut bytes = state.want(Mode::Title, title.is_some()).to_owned();
+        let mut bytes = state.want(TerminalMode::Title, title.is_some()).to_owned();
         if let Some(title) = &title
             && state.pushed.is_some()
         {
@@ -196,7 +198,7 @@ impl<D: Device> Guard<D> {
     }
 }
 
-impl<D: Device> Drop for Guard<D> {
+impl<D: Device> Drop for TerminalGuard<D> {
     fn drop(&mut self) {
         if let Err(error) = self.leave() {
             log::debug!("cannot give the terminal back: {error}");
@@ -204,13 +206,13 @@ impl<D: Device> Drop for Guard<D> {
     }
 }
 
-impl State {
+impl GuardState {
     /// Enters or leaves a mode. Returns the bytes to write for it.
-    fn want(&mut self, mode: Mode, is_wanted: bool) -> &'static str {
+    fn want(&mut self, mode: TerminalMode, is_wanted: bool) -> &'static str {
         if is_wanted == self.wanted.contains(&mode) {
             return "";
         }
-        let toggle = |modes: &mut Vec<Mode>| {
+        let toggle = |modes: &mut Vec<TerminalMode>| {
             if is_wanted {
                 modes.push(mode);
             } else {
@@ -235,8 +237,8 @@ fn titled(title: &str) -> String {
     format!("\x1b]2;{title}\x1b\\")
 }
 
-impl<D: Device> Shared<D> {
-    fn state(&self) -> MutexGuard<'_, State> {
+impl<D: Device> GuardShared<D> {
+    fn state(&self) -> MutexGuard<'_, GuardState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -256,8 +258,8 @@ impl<D: Device> Shared<D> {
     }
 }
 
-impl<D: Device> Shared<D> {
-    fn write(&self, state: &mut State, bytes: &[u8]) -> io::Result<()> {
+impl<D: Device> GuardShared<D> {
+    fn write(&self, state: &mut GuardState, bytes: &[u8]) -> io::Result<()> {
         let waiting = state.unwritten.len();
         if waiting > 0 && waiting + bytes.len() > MAX_UNWRITTEN {
             return Err(io::Error::new(ErrorKind::TimedOut, "no program reads it"));
@@ -266,7 +268,7 @@ impl<D: Device> Shared<D> {
         self.write_on(state)
     }
 
-    fn write_on(&self, state: &mut State) -> io::Result<()> {
+    fn write_on(&self, state: &mut GuardState) -> io::Result<()> {
         let mut done = 0;
         let written = loop {
             match state.unwritten.get(done..) {
@@ -285,7 +287,7 @@ impl<D: Device> Shared<D> {
     }
 
     /// Writes all, if the terminal takes it soon.
-    fn write_last(&self, state: &mut State) -> io::Result<()> {
+    fn write_last(&self, state: &mut GuardState) -> io::Result<()> {
         let give_up = Instant::now() + LAST_BYTES;
         loop {
             self.write_on(state)?;
@@ -303,7 +305,7 @@ impl<D: Device> Shared<D> {
 /// Writes to the terminal while the client has it.
 #[derive(Debug)]
 pub(crate) struct Port<D: Device = Tty> {
-    shared: Arc<Shared<D>>,
+    shared: Arc<GuardShared<D>>,
 }
 
 impl<D: Device> Clone for Port<D> {

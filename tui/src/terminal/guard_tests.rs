@@ -68,9 +68,9 @@ fn capabilities(variables: &'static [(&'static str, &'static str)]) -> Capabilit
     Capabilities::new(read, false)
 }
 
-fn taken() -> (Guard<Noted>, Noted) {
+fn taken() -> (TerminalGuard<Noted>, Noted) {
     let device = Noted::default();
-    let guard = Guard::take(device.clone(), &capabilities(&[])).unwrap();
+    let guard = TerminalGuard::take(device.clone(), &capabilities(&[])).unwrap();
     (guard, device)
 }
 
@@ -98,7 +98,7 @@ fn what_was_entered_is_left_in_reverse_and_once() {
 fn a_client_that_ends_on_an_error_gives_the_terminal_back() {
     let device = Noted::default();
     let run = || -> io::Result<()> {
-        let _guard = Guard::take(device.clone(), &capabilities(&[]))?;
+        let _guard = TerminalGuard::take(device.clone(), &capabilities(&[]))?;
         Err(io::ErrorKind::NotFound.into())
     };
     run().unwrap_err();
@@ -110,7 +110,7 @@ fn a_client_that_ends_on_an_error_gives_the_terminal_back() {
 fn a_kitty_that_is_not_asked_for_is_not_left() {
     let device = Noted::default();
     let without = capabilities(&[("HARNESS_NO_KITTY", "1")]);
-    drop(Guard::take(device.clone(), &without).unwrap());
+    drop(TerminalGuard::take(device.clone(), &without).unwrap());
     let expected = format!("{ENTERED}{LEFT}")
         .replace("\x1b[>1u", "")
         .replace("\x1b[<1u", "");
@@ -152,7 +152,7 @@ fn a_panic_gives_the_terminal_back_before_its_message() {
 fn the_mouse_is_released_and_taken_and_that_lasts() {
     let (guard, device) = taken();
     device.take();
-    let (on, off) = (Mode::Mouse.enter(), Mode::Mouse.leave());
+    let (on, off) = (TerminalMode::Mouse.enter(), TerminalMode::Mouse.leave());
     guard.release_mouse(false).unwrap();
     assert_eq!(device.take(), "");
     guard.release_mouse(true).unwrap();
@@ -186,7 +186,7 @@ fn a_terminal_that_is_gone_is_an_error_and_its_keys_are_given_back() {
         is_gone: true,
         ..Noted::default()
     };
-    let taken = Guard::take(device.clone(), &capabilities(&[]));
+    let taken = TerminalGuard::take(device.clone(), &capabilities(&[]));
     assert_eq!(taken.unwrap_err().kind(), io::ErrorKind::BrokenPipe);
     assert_eq!(device.take(), "<raw></raw>");
 }
@@ -199,7 +199,7 @@ fn what_a_terminal_does_not_take_is_kept_in_order_and_not_waited_for() {
         room: Some(Arc::clone(&room)),
         ..Noted::default()
     };
-    let guard = Guard::take(device.clone(), &capabilities(&[])).unwrap();
+    let guard = TerminalGuard::take(device.clone(), &capabilities(&[])).unwrap();
     let mut port = guard.port();
     device.take();
     room.store(4, Ordering::Relaxed);

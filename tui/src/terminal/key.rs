@@ -4,7 +4,7 @@ use std::io;
 
 /// Something that happened at the terminal.
 #[derive(Debug)]
-pub(crate) enum Input {
+pub(crate) enum TerminalInput {
     /// A key was pressed, or repeats.
     Key(KeyPress),
     /// Text was pasted, as the terminal gave it: its line ends may be CR.
@@ -204,11 +204,11 @@ pub enum Button {
 
 /// Makes one of what came together: turns of the wheel add up, and of a drag only the end counts. The screen is drawn
 /// once for all of them, so the steps would never be visible.
-pub(super) fn coalesce(inputs: impl IntoIterator<Item = Input>) -> Vec<Input> {
-    let mut merged: Vec<Input> = Vec::new();
+pub(super) fn coalesce(inputs: impl IntoIterator<Item = TerminalInput>) -> Vec<TerminalInput> {
+    let mut merged: Vec<TerminalInput> = Vec::new();
     for input in inputs {
-        if let Input::Mouse(next) = &input
-            && let Some(Input::Mouse(last)) = merged.last_mut()
+        if let TerminalInput::Mouse(next) = &input
+            && let Some(TerminalInput::Mouse(last)) = merged.last_mut()
         {
             match (&mut last.action, next.action) {
                 (MouseAction::Wheel(turned), MouseAction::Wheel(steps)) => {
@@ -229,7 +229,7 @@ pub(super) fn coalesce(inputs: impl IntoIterator<Item = Input>) -> Vec<Input> {
         merged.push(input);
     }
     merged.retain(
-        |input| !matches!(input, Input::Mouse(mouse) if mouse.action == MouseAction::Wheel(0)),
+        |input| !matches!(input, TerminalInput::Mouse(mouse) if mouse.action == MouseAction::Wheel(0)),
     );
     merged
 }
@@ -238,8 +238,8 @@ pub(super) fn coalesce(inputs: impl IntoIterator<Item = Input>) -> Vec<Input> {
 mod tests {
     use super::*;
 
-    fn mouse(action: MouseAction, row: u16) -> Input {
-        Input::Mouse(Mouse {
+    fn mouse(action: MouseAction, row: u16) -> TerminalInput {
+        TerminalInput::Mouse(Mouse {
             action,
             column: 1,
             row,
@@ -250,7 +250,7 @@ mod tests {
     #[test]
     fn what_the_mouse_did_in_a_burst_is_one_thing() {
         use MouseAction::{Drag, Press, Release, Wheel};
-        let key = || Input::Key(KeyPress::plain(Key::Up));
+        let key = || TerminalInput::Key(KeyPress::plain(Key::Up));
         let burst = [
             mouse(Wheel(1), 2),
             mouse(Wheel(1), 2),

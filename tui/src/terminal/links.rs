@@ -27,20 +27,20 @@ impl ScreenLink {
 
 /// The links of a frame.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Links(Vec<Stretch>);
+pub(crate) struct FrameLinks(Vec<LinkStretch>);
 
 /// A stretch of a row that is a link.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Stretch {
+struct LinkStretch {
     row: u16,
     columns: Range<u16>,
     link: Arc<ScreenLink>,
 }
 
-impl Links {
+impl FrameLinks {
     /// Adds one, right of and below those that there are.
     pub(crate) fn add(&mut self, row: u16, columns: Range<u16>, link: ScreenLink) {
-        self.0.push(Stretch {
+        self.0.push(LinkStretch {
             row,
             columns,
             link: Arc::new(link),
@@ -60,7 +60,7 @@ impl Links {
     /// The link at a place.
     pub(crate) fn at(&self, column: u16, row: u16) -> Option<&ScreenLink> {
         let place = (row, column);
-        let before = |stretch: &Stretch| (stretch.row, stretch.columns.end) <= place;
+        let before = |stretch: &LinkStretch| (stretch.row, stretch.columns.end) <= place;
         let stretch = self.0.get(self.0.partition_point(before))?;
         let is_in = stretch.row == row && stretch.columns.contains(&column);
         is_in.then_some(&*stretch.link)

@@ -2,7 +2,7 @@
 
 /// A mode of the terminal. Raw mode is none of them: it belongs to the device, not to its bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Mode {
+pub(super) enum TerminalMode {
     /// A screen of our own; the shell's is kept.
     AlternateScreen,
     /// The terminal marks pastes.
@@ -22,7 +22,7 @@ pub(super) enum Mode {
     Title,
 }
 
-impl Mode {
+impl TerminalMode {
     /// Those that are always entered, in this order.
     pub(super) const ALWAYS: [Self; 7] = [
         Self::AlternateScreen,

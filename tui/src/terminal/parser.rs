@@ -13,7 +13,7 @@
 use std::time::Duration;
 
 use super::background;
-use super::key::{Input, Key, KeyPress};
+use super::key::{Key, KeyPress, TerminalInput};
 use super::reply::{ReplyStart, reply_start};
 use super::sequence::{control_character, control_sequence, single_shift};
 
@@ -38,7 +38,7 @@ const PASTE_END: &[u8] = b"\x1b[201~";
 
 /// The parser's position in the input.
 #[derive(Debug, PartialEq, Eq)]
-enum Place {
+enum ParserPlace {
     /// Between keys.
     Ground,
     /// In a character of several bytes, perhaps with Alt.
@@ -54,18 +54,18 @@ enum Place {
     /// In a control sequence, or after `ESC O`, that was given up, with the bytes since.
     Late(Vec<u8>),
     /// In a string that is no text.
-    Answer(Answer),
+    Answer(TerminalAnswer),
     /// In the answer about the background, which paused for so long that it was given up.
     LateAnswer,
     /// Behind ESC in such a string.
-    AnswerEscape(Answer),
+    AnswerEscape(TerminalAnswer),
     /// In a paste.
     Paste(Vec<u8>),
 }
 
 /// A string that is no text: what a terminal answers.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Answer {
+struct TerminalAnswer {
     /// The byte behind ESC that began it.
     opener: u8,
     /// The beginning of the string.
@@ -88,7 +88,7 @@ enum Behind {
 /// Reads the bytes of a terminal.
 #[derive(Debug)]
 pub(super) struct Parser {
-    place: Place,
+    place: ParserPlace,
     /// The terminal was asked something, and the answer may be on its way.
     is_answer_due: bool,
     behind_escape: Behind,
@@ -96,7 +96,7 @@ pub(super) struct Parser {
     held: Vec<u8>,
     /// The character that deletes backward, as the terminal is set.
     erase: u8,
-    found: Vec<Input>,
+    found: Vec<TerminalInput>,
 }
 
 impl Parser {
@@ -105,7 +105,7 @@ impl Parser {
         // Anything else would be a surprise, and an ordinary key.
         let erase = if erase == 0x08 { 0x08 } else { 0x7f };
         Self {
-            place: Place::Ground,
+            place: ParserPlace::Ground,
             is_answer_due: false,
             behind_escape: Behind::Nothing,
             held: Vec::new(),
@@ -121,12 +121,12 @@ impl Parser {
     }
 
     /// Takes what was read at once; what it means. Keys with more behind them are bursts.
-    pub(super) fn feed(&mut self, bytes: &[u8], is_more_waiting: bool) -> Vec<Input> {
+    pub(super) fn feed(&mut self, bytes: &[u8], is_more_waiting: bool) -> Vec<TerminalInput> {
         let behind = std::mem::take(&mut self.behind_escape);
         let mut waiting = std::mem::take(&mut self.held);
         waiting.extend_from_slice(bytes);
         match self.rest(behind, &waiting) {
-            ReplyStart::Certain => self.place = Place::Escape,
+            ReplyStart::Certain => self.place = ParserPlace::Escape,
             ReplyStart::Possible => {
                 self.behind_escape = behind;
                 self.held = waiting;
@@ -140,7 +140,7 @@ impl Parser {
         let mut found = std::mem::take(&mut self.found);
         let last = found.len().saturating_sub(1);
         for (index, input) in found.iter_mut().enumerate() {
-            if let Input::Key(press) = input {
+            if let TerminalInput::Key(press) = input {
                 press.is_burst = index < last || is_more_waiting;
             }
         }
@@ -151,19 +151,19 @@ impl Parser {
     pub(super) fn patience(&self) -> Option<Duration> {
         match &self.place {
             // The next byte settles what a character is, however late it comes.
-            Place::Character { .. } => None,
-            Place::Ground if !self.held.is_empty() => Some(ESCAPE),
-            Place::Ground => (self.behind_escape == Behind::Escape).then_some(BEHIND_ESCAPE),
-            Place::Escape => Some(ESCAPE),
-            Place::Control(_) | Place::SingleShift | Place::Console => Some(REST),
-            Place::Answer(_) | Place::AnswerEscape(_) => Some(REST),
-            Place::Late(_) | Place::LateAnswer => Some(LATE),
-            Place::Paste(_) => Some(PASTE),
+            ParserPlace::Character { .. } => None,
+            ParserPlace::Ground if !self.held.is_empty() => Some(ESCAPE),
+            ParserPlace::Ground => (self.behind_escape == Behind::Escape).then_some(BEHIND_ESCAPE),
+            ParserPlace::Escape => Some(ESCAPE),
+            ParserPlace::Control(_) | ParserPlace::SingleShift | ParserPlace::Console => Some(REST),
+            ParserPlace::Answer(_) | ParserPlace::AnswerEscape(_) => Some(REST),
+            ParserPlace::Late(_) | ParserPlace::LateAnswer => Some(LATE),
+            ParserPlace::Paste(_) => Some(PASTE),
         }
     }
 
     /// Nothing more came: what was begun is all there is of it.
-    pub(super) fn expire(&mut self) -> Vec<Input> {
+    pub(super) fn expire(&mut self) -> Vec<TerminalInput> {
         if !self.held.is_empty() {
             self.behind_escape = Behind::Nothing;
             for byte in std::mem::take(&mut self.held) {
@@ -172,32 +172,35 @@ impl Parser {
             return std::mem::take(&mut self.found);
         }
         self.behind_escape = match (&self.place, self.behind_escape) {
-            (Place::Escape, _) => Behind::Escape,
+            (ParserPlace::Escape, _) => Behind::Escape,
             (_, Behind::Escape | Behind::OldEscape) => Behind::OldEscape,
             (_, Behind::Nothing) => Behind::Nothing,
         };
-        match std::mem::replace(&mut self.place, Place::Ground) {
-            Place::Ground | Place::Late(_) | Place::LateAnswer | Place::AnswerEscape(_) => {}
-            character @ Place::Character { .. } => self.place = character,
-            Place::Escape => self.press(KeyPress::plain(Key::Escape)),
-            Place::Control(parameters) => {
+        match std::mem::replace(&mut self.place, ParserPlace::Ground) {
+            ParserPlace::Ground
+            | ParserPlace::Late(_)
+            | ParserPlace::LateAnswer
+            | ParserPlace::AnswerEscape(_) => {}
+            character @ ParserPlace::Character { .. } => self.place = character,
+            ParserPlace::Escape => self.press(KeyPress::plain(Key::Escape)),
+            ParserPlace::Control(parameters) => {
                 if parameters.is_empty() {
                     self.alt(b'[');
                 }
-                self.place = Place::Late(parameters);
+                self.place = ParserPlace::Late(parameters);
             }
-            Place::SingleShift => {
+            ParserPlace::SingleShift => {
                 self.alt(b'O');
-                self.place = Place::Late(Vec::new());
+                self.place = ParserPlace::Late(Vec::new());
             }
-            Place::Console => self.place = Place::Late(Vec::new()),
-            Place::Answer(answer) if answer.length == 0 => self.alt(answer.opener),
-            Place::Answer(answer) => {
+            ParserPlace::Console => self.place = ParserPlace::Late(Vec::new()),
+            ParserPlace::Answer(answer) if answer.length == 0 => self.alt(answer.opener),
+            ParserPlace::Answer(answer) => {
                 if answer.opener == b']' && background::begins_answer(&answer.kept) {
-                    self.place = Place::LateAnswer;
+                    self.place = ParserPlace::LateAnswer;
                 }
             }
-            Place::Paste(text) => self.paste(&text),
+            ParserPlace::Paste(text) => self.paste(&text),
         }
         std::mem::take(&mut self.found)
     }
@@ -219,34 +222,34 @@ impl Parser {
     }
 
     fn take(&mut self, byte: u8) {
-        match std::mem::replace(&mut self.place, Place::Ground) {
-            Place::Ground => self.begin(byte),
-            Place::Character { bytes, alt } => self.character(bytes, alt, byte),
-            Place::Escape => self.behind_escape(byte),
-            Place::Control(parameters) => self.control(parameters, byte),
-            Place::SingleShift => {
+        match std::mem::replace(&mut self.place, ParserPlace::Ground) {
+            ParserPlace::Ground => self.begin(byte),
+            ParserPlace::Character { bytes, alt } => self.character(bytes, alt, byte),
+            ParserPlace::Escape => self.behind_escape(byte),
+            ParserPlace::Control(parameters) => self.control(parameters, byte),
+            ParserPlace::SingleShift => {
                 if let Some(press) = single_shift(byte) {
                     self.press(press);
                 }
             }
-            Place::Console => {
+            ParserPlace::Console => {
                 if let b'A'..=b'E' = byte {
                     self.press(KeyPress::plain(Key::Function(byte - b'A' + 1)));
                 }
             }
-            Place::Late(parameters) => self.late(parameters, byte),
-            Place::Answer(answer) => self.answer(answer, byte),
-            Place::LateAnswer => self.late_answer(byte),
+            ParserPlace::Late(parameters) => self.late(parameters, byte),
+            ParserPlace::Answer(answer) => self.answer(answer, byte),
+            ParserPlace::LateAnswer => self.late_answer(byte),
             // Its end is `ESC \`. Anything else begins something new.
-            Place::AnswerEscape(answer) if byte == b'\\' => self.answered(&answer),
-            Place::AnswerEscape(_) => self.behind_escape(byte),
-            Place::Paste(mut text) => {
+            ParserPlace::AnswerEscape(answer) if byte == b'\\' => self.answered(&answer),
+            ParserPlace::AnswerEscape(_) => self.behind_escape(byte),
+            ParserPlace::Paste(mut text) => {
                 text.push(byte);
                 if text.ends_with(PASTE_END) {
                     text.truncate(text.len() - PASTE_END.len());
                     self.paste(&text);
                 } else {
-                    self.place = Place::Paste(text);
+                    self.place = ParserPlace::Paste(text);
                 }
             }
         }
@@ -254,7 +257,7 @@ impl Parser {
 
     fn begin(&mut self, byte: u8) {
         match byte {
-            0x1b => self.place = Place::Escape,
+            0x1b => self.place = ParserPlace::Escape,
             0..=0x1f | 0x7f => self.press(control_character(byte, self.erase)),
             b' '..=b'~' => self.press(KeyPress::plain(Key::Char(char::from(byte)))),
             _ => self.character(Vec::new(), false, byte),
@@ -272,7 +275,7 @@ impl Parser {
                 }
             }
             Err(error) if error.error_len().is_none() => {
-                self.place = Place::Character { bytes, alt };
+                self.place = ParserPlace::Character { bytes, alt };
             }
             Err(_) => {
                 self.press(KeyPress::plain(Key::Char(char::REPLACEMENT_CHARACTER)));
@@ -286,17 +289,17 @@ impl Parser {
 
     fn behind_escape(&mut self, byte: u8) {
         match byte {
-            b'[' => self.place = Place::Control(Vec::new()),
-            b'O' => self.place = Place::SingleShift,
+            b'[' => self.place = ParserPlace::Control(Vec::new()),
+            b'O' => self.place = ParserPlace::SingleShift,
             b']' | b'P' | b'^' | b'_' => {
-                self.place = Place::Answer(Answer {
+                self.place = ParserPlace::Answer(TerminalAnswer {
                     opener: byte,
-                    ..Answer::default()
+                    ..TerminalAnswer::default()
                 });
             }
             0x1b => {
                 self.press(KeyPress::plain(Key::Escape));
-                self.place = Place::Escape;
+                self.place = ParserPlace::Escape;
             }
             byte => self.alt(byte),
         }
@@ -316,14 +319,14 @@ impl Parser {
 
     fn control(&mut self, mut parameters: Vec<u8>, byte: u8) {
         match byte {
-            b'[' if parameters.is_empty() => self.place = Place::Console,
+            b'[' if parameters.is_empty() => self.place = ParserPlace::Console,
             b' '..=b'?' => {
                 if parameters.len() < MAX_SEQUENCE {
                     parameters.push(byte);
                 }
-                self.place = Place::Control(parameters);
+                self.place = ParserPlace::Control(parameters);
             }
-            b'~' if parameters == b"200" => self.place = Place::Paste(Vec::new()),
+            b'~' if parameters == b"200" => self.place = ParserPlace::Paste(Vec::new()),
             b'@'..=b'~' => self.found.extend(control_sequence(&parameters, byte)),
             // It broke off, and something new begins.
             0..=0x1f => self.begin(byte),
@@ -340,19 +343,19 @@ impl Parser {
                 if parameters.len() < MAX_SEQUENCE {
                     parameters.push(byte);
                 }
-                self.place = Place::Late(parameters);
+                self.place = ParserPlace::Late(parameters);
             }
             // What is in a paste would be keys, and its line breaks would send it.
-            b'~' if parameters == b"200" => self.place = Place::Paste(Vec::new()),
+            b'~' if parameters == b"200" => self.place = ParserPlace::Paste(Vec::new()),
             b'@'..=b'~' => {}
             _ => self.begin(byte),
         }
     }
 
     /// Takes the next byte of an answer.
-    fn answer(&mut self, mut answer: Answer, byte: u8) {
+    fn answer(&mut self, mut answer: TerminalAnswer, byte: u8) {
         match byte {
-            0x1b => self.place = Place::AnswerEscape(answer),
+            0x1b => self.place = ParserPlace::AnswerEscape(answer),
             0x07 => self.answered(&answer),
             _ if answer.length >= MAX_ANSWER => {}
             _ => {
@@ -360,7 +363,7 @@ impl Parser {
                 if answer.length <= MAX_KEPT {
                     answer.kept.push(byte);
                 }
-                self.place = Place::Answer(answer);
+                self.place = ParserPlace::Answer(answer);
             }
         }
     }
@@ -369,13 +372,13 @@ impl Parser {
     fn late_answer(&mut self, byte: u8) {
         match byte {
             0x07 => {}
-            0x1b => self.place = Place::AnswerEscape(Answer::default()),
-            _ if background::is_in_answer(byte) => self.place = Place::LateAnswer,
+            0x1b => self.place = ParserPlace::AnswerEscape(TerminalAnswer::default()),
+            _ if background::is_in_answer(byte) => self.place = ParserPlace::LateAnswer,
             _ => self.begin(byte),
         }
     }
 
-    fn answered(&mut self, answer: &Answer) {
+    fn answered(&mut self, answer: &TerminalAnswer) {
         if answer.opener != b']' || answer.length > MAX_KEPT {
             return;
         }
@@ -386,12 +389,12 @@ impl Parser {
     }
 
     fn press(&mut self, press: KeyPress) {
-        self.found.push(Input::Key(press.normal()));
+        self.found.push(TerminalInput::Key(press.normal()));
     }
 
     fn paste(&mut self, text: &[u8]) {
         let text = String::from_utf8_lossy(text).into_owned();
-        self.found.push(Input::Paste(text));
+        self.found.push(TerminalInput::Paste(text));
     }
 }
 

@@ -13,7 +13,7 @@ fn kept() -> Vec<Vec<u8>> {
 }
 
 /// The meaning of the bytes in two pieces; a key behind them is a key.
-fn read_in_two(bytes: &[u8], cut: usize) -> Vec<Input> {
+fn read_in_two(bytes: &[u8], cut: usize) -> Vec<TerminalInput> {
     let mut parser = Parser::new(0x7f);
     let (now, later) = bytes.split_at(cut);
     let mut found = parser.feed(now, false);
@@ -21,7 +21,7 @@ fn read_in_two(bytes: &[u8], cut: usize) -> Vec<Input> {
     found.extend(give_up(&mut parser));
     let after = parser.feed(b"x", false);
     let last = after.last().map(|last| format!("{last:?}"));
-    assert_eq!(last, Some(format!("{:?}", Input::Key(char('x')))));
+    assert_eq!(last, Some(format!("{:?}", TerminalInput::Key(char('x')))));
     found
 }
 

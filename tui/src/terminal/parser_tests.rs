@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::terminal::key::{Button, Mouse, MouseAction};
 
-fn read(bytes: &[u8]) -> Vec<Input> {
+fn read(bytes: &[u8]) -> Vec<TerminalInput> {
     let mut parser = Parser::new(0x7f);
     let mut found = parser.feed(bytes, false);
     found.extend(give_up(&mut parser));
@@ -12,7 +12,7 @@ fn read(bytes: &[u8]) -> Vec<Input> {
 }
 
 /// Its meaning when nothing more comes, ever.
-fn give_up(parser: &mut Parser) -> Vec<Input> {
+fn give_up(parser: &mut Parser) -> Vec<TerminalInput> {
     let mut found = Vec::new();
     while parser.patience().is_some() {
         found.extend(parser.expire());
@@ -23,7 +23,7 @@ fn give_up(parser: &mut Parser) -> Vec<Input> {
 type Paced<'a> = &'a [(&'a [u8], u64)];
 
 /// The meaning of pieces that come with pauses between them, given in milliseconds.
-fn paced(pieces: Paced<'_>) -> Vec<Input> {
+fn paced(pieces: Paced<'_>) -> Vec<TerminalInput> {
     let mut parser = Parser::new(0x7f);
     let mut found = Vec::new();
     for (bytes, pause) in pieces {
@@ -41,26 +41,26 @@ fn paced(pieces: Paced<'_>) -> Vec<Input> {
 #[test]
 fn a_pause_within_a_key_makes_it_no_text() {
     let wheel = || {
-        Input::Mouse(Mouse {
+        TerminalInput::Mouse(Mouse {
             action: MouseAction::Wheel(-1),
             column: 9,
             row: 4,
         })
     };
-    let pressed = |press: KeyPress| vec![Input::Key(press)];
+    let pressed = |press: KeyPress| vec![TerminalInput::Key(press)];
     let left = || pressed(KeyPress::plain(Key::Left).control());
     let escape_then = |text: &str| {
         let escape = KeyPress::plain(Key::Escape);
         let typed = text.chars().map(char);
         let keys = std::iter::once(escape).chain(typed);
-        keys.map(Input::Key).collect::<Vec<_>>()
+        keys.map(TerminalInput::Key).collect::<Vec<_>>()
     };
     let alt = |letter: char| pressed(char(letter).alt());
     let broken = vec![
-        Input::Key(char(char::REPLACEMENT_CHARACTER)),
-        Input::Key(char('x')),
+        TerminalInput::Key(char(char::REPLACEMENT_CHARACTER)),
+        TerminalInput::Key(char('x')),
     ];
-    let cases: [(Paced<'_>, Vec<Input>); 20] = [
+    let cases: [(Paced<'_>, Vec<TerminalInput>); 20] = [
         (&[(b"\x1b[1;", 60), (b"5D", 0)], left()),
         (&[(b"\x1b[1;", 999), (b"5", 999), (b"D", 0)], left()),
         (&[(b"\x1b[", 60), (b"1;5D", 0)], left()),
@@ -93,7 +93,7 @@ fn a_pause_within_a_key_makes_it_no_text() {
         // Line breaks of a paste send nothing, however late its beginning was whole.
         (
             &[(b"\x1b[20", 1_500), (b"0~a\rb\x1b[201~", 0)],
-            vec![Input::Paste("a\rb".to_owned())],
+            vec![TerminalInput::Paste("a\rb".to_owned())],
         ),
         (&[(b"\x1b", 60), (b"x", 0)], escape_then("x")),
         (&[(b"\xe6\xbc", 100), (b"\xa2", 0)], pressed(char('漢'))),
@@ -104,7 +104,7 @@ fn a_pause_within_a_key_makes_it_no_text() {
         assert_eq!(same(paced(pieces)), shown(&expected), "{pieces:?}");
     }
     // Who pressed Alt and a bracket types on.
-    let expected = [char('[').alt(), char('x')].map(Input::Key);
+    let expected = [char('[').alt(), char('x')].map(TerminalInput::Key);
     let found = paced(&[(b"\x1b[", 1_500), (b"x", 0)]);
     assert_eq!(same(found), shown(&expected));
 }
@@ -112,7 +112,7 @@ fn a_pause_within_a_key_makes_it_no_text() {
 /// The one key that the bytes are.
 fn key(bytes: &[u8]) -> KeyPress {
     match read(bytes).as_slice() {
-        [Input::Key(press)] => *press,
+        [TerminalInput::Key(press)] => *press,
         other => panic!("{bytes:?} is {other:?}"),
     }
 }
@@ -226,16 +226,16 @@ fn where_backspace_is_control_h_the_two_change_places() {
     let keys = parser.feed(b"\x08\x7f", false);
     let plain = KeyPress::plain(Key::Backspace);
     let expected = [
-        Input::Key(KeyPress {
+        TerminalInput::Key(KeyPress {
             is_burst: true,
             ..plain
         }),
-        Input::Key(plain.control()),
+        TerminalInput::Key(plain.control()),
     ];
     assert_eq!(shown(&keys), shown(&expected));
 }
 
-fn shown(inputs: &[Input]) -> String {
+fn shown(inputs: &[TerminalInput]) -> String {
     format!("{inputs:?}")
 }
 
@@ -260,7 +260,11 @@ fn what_no_person_typed_is_no_text() {
     ];
     for bytes in none {
         let found = read(&[bytes, b"x"].concat());
-        assert_eq!(shown(&found), shown(&[Input::Key(char('x'))]), "{bytes:?}");
+        assert_eq!(
+            shown(&found),
+            shown(&[TerminalInput::Key(char('x'))]),
+            "{bytes:?}"
+        );
     }
 }
 
@@ -276,15 +280,15 @@ fn the_background_is_told_in_each_form_and_between_keys() {
     for (bytes, is_light) in forms {
         let found = read(&[b"\x1b[A", bytes, b"x"].concat());
         let expected = [
-            Input::Key(KeyPress::plain(Key::Up)),
-            Input::Background { is_light },
-            Input::Key(char('x')),
+            TerminalInput::Key(KeyPress::plain(Key::Up)),
+            TerminalInput::Background { is_light },
+            TerminalInput::Key(char('x')),
         ];
         assert_eq!(same(found), shown(&expected), "{bytes:?}");
     }
     // What is too long to be an answer to us is none.
     let long = format!("\x1b]11;rgb:ff/ff/ff{}\x07x", " ".repeat(MAX_KEPT));
-    let expected = [Input::Key(char('x'))];
+    let expected = [TerminalInput::Key(char('x'))];
     assert_eq!(shown(&read(long.as_bytes())), shown(&expected));
 }
 
@@ -304,7 +308,7 @@ fn an_answer_that_is_due_is_no_text_wherever_it_pauses() {
             assert_eq!(shown(&escape), shown(&read(b"\x1b")));
         }
         found.extend(parser.feed(later, false));
-        let expected = [Input::Background { is_light: true }];
+        let expected = [TerminalInput::Background { is_light: true }];
         assert_eq!(shown(&found), shown(&expected), "{cut}");
         assert_eq!(parser.patience(), None);
         // From then on Alt+] is a key again.
@@ -320,14 +324,14 @@ fn an_answer_that_is_due_is_no_text_wherever_it_pauses() {
     let mut found = parser.feed(b"]", false);
     assert_eq!(parser.patience(), Some(ESCAPE));
     found.extend(parser.expire());
-    assert_eq!(shown(&found), shown(&[Input::Key(char(']'))]));
+    assert_eq!(shown(&found), shown(&[TerminalInput::Key(char(']'))]));
 }
 
 /// Spec: [TUI-620]
 #[test]
 fn an_answer_that_is_not_due_is_no_text_wherever_it_pauses() {
-    let escape = || Input::Key(KeyPress::plain(Key::Escape));
-    let x = || Input::Key(char('x'));
+    let escape = || TerminalInput::Key(KeyPress::plain(Key::Escape));
+    let x = || TerminalInput::Key(char('x'));
     let answers: [&[u8]; 7] = [
         b"\x1b]11;rgb:1e1e/1e1e/1e1e\x1b\\",
         b"\x1b]11;rgb:1e1e/1e1e/1e1e\x07",
@@ -346,7 +350,8 @@ fn an_answer_that_is_not_due_is_no_text_wherever_it_pauses() {
                 let (one, other) = answer[1..].split_at(cut - 1);
                 let pieces: Paced<'_> = &[(b"\x1b", pause), (one, 20), (other, 0), (b"x", 0)];
                 let found = paced(pieces).into_iter();
-                let found = found.filter(|input| !matches!(input, Input::Background { .. }));
+                let found =
+                    found.filter(|input| !matches!(input, TerminalInput::Background { .. }));
                 let expected = shown(&[escape(), x()]);
                 assert_eq!(same(found.collect()), expected, "{answer:?} {pause} {cut}");
             }
@@ -368,7 +373,7 @@ fn an_answer_that_is_not_due_is_no_text_wherever_it_pauses() {
             &"write"
                 .chars()
                 .map(char)
-                .map(Input::Key)
+                .map(TerminalInput::Key)
                 .collect::<Vec<_>>()
         )
     );
@@ -379,15 +384,15 @@ fn an_answer_that_is_not_due_is_no_text_wherever_it_pauses() {
 fn a_paste_is_one_thing_whatever_is_in_it() {
     let found = read(b"\x1b[200~a\r\x1b[A\x03?\x1b[201~x");
     let expected = [
-        Input::Paste("a\r\x1b[A\x03?".to_owned()),
-        Input::Key(char('x')),
+        TerminalInput::Paste("a\r\x1b[A\x03?".to_owned()),
+        TerminalInput::Key(char('x')),
     ];
     assert_eq!(shown(&found), shown(&expected));
     // A paste whose end was lost does not swallow what is typed for ever.
     let mut parser = Parser::new(0x7f);
     assert_eq!(shown(&parser.feed(b"\x1b[200~ab", false)), "[]");
     assert_eq!(parser.patience(), Some(PASTE));
-    let expected = [Input::Paste("ab".to_owned())];
+    let expected = [TerminalInput::Paste("ab".to_owned())];
     assert_eq!(shown(&parser.expire()), shown(&expected));
     assert_eq!(parser.patience(), None);
 }
@@ -397,15 +402,16 @@ fn a_paste_is_one_thing_whatever_is_in_it() {
 fn a_paste_of_a_megabyte_is_one_paste() {
     let text = "0123456789abcde\n".repeat(65_536);
     let found = read(format!("\x1b[200~{text}\x1b[201~").as_bytes());
-    assert!(matches!(found.as_slice(), [Input::Paste(pasted)] if *pasted == text));
+    assert!(matches!(found.as_slice(), [TerminalInput::Paste(pasted)] if *pasted == text));
 }
 
 /// Spec: [TERM-13]
 #[test]
 fn keys_that_come_together_say_so() {
     let mut parser = Parser::new(0x7f);
-    let bursts = |found: Vec<Input>| {
-        let of = |input: &Input| matches!(input, Input::Key(press) if press.is_burst);
+    let bursts = |found: Vec<TerminalInput>| {
+        let of =
+            |input: &TerminalInput| matches!(input, TerminalInput::Key(press) if press.is_burst);
         found.iter().map(of).collect::<Vec<_>>()
     };
     assert_eq!(bursts(parser.feed(b"?", false)), [false]);
@@ -431,7 +437,7 @@ fn the_mouse_is_told_from_zero() {
             column: 0,
             row: 0,
         };
-        assert_eq!(shown(&read(bytes)), shown(&[Input::Mouse(mouse)]));
+        assert_eq!(shown(&read(bytes)), shown(&[TerminalInput::Mouse(mouse)]));
     }
     let found = read(b"\x1b[<0;300;41M\x1b[I\x1b[O");
     let mouse = Mouse {
@@ -440,17 +446,17 @@ fn the_mouse_is_told_from_zero() {
         row: 40,
     };
     let expected = [
-        Input::Mouse(mouse),
-        Input::Focused(true),
-        Input::Focused(false),
+        TerminalInput::Mouse(mouse),
+        TerminalInput::Focused(true),
+        TerminalInput::Focused(false),
     ];
     assert_eq!(shown(&found), shown(&expected));
 }
 
 /// The inputs, without what depends on how they were cut.
-fn same(inputs: Vec<Input>) -> String {
+fn same(inputs: Vec<TerminalInput>) -> String {
     let calm = |input| match input {
-        Input::Key(press) => Input::Key(KeyPress {
+        TerminalInput::Key(press) => TerminalInput::Key(KeyPress {
             is_burst: false,
             ..press
         }),
@@ -502,17 +508,17 @@ proptest! {
         // Whatever came, a key is a key afterwards.
         let after = parser.feed(b"x", false);
         let last = after.last().map(|last| format!("{last:?}"));
-        prop_assert_eq!(last, Some(format!("{:?}", Input::Key(char('x')))));
+        prop_assert_eq!(last, Some(format!("{:?}", TerminalInput::Key(char('x')))));
     }
 }
 
 /// Spec: [TERM-29]
 #[test]
 fn a_sequence_that_was_cut_right_behind_its_escape_is_no_text() {
-    let escape = || Input::Key(KeyPress::plain(Key::Escape));
+    let escape = || TerminalInput::Key(KeyPress::plain(Key::Escape));
     let rest = |rest: &[u8]| paced(&[(b"\x1b", 60), (rest, 0)]);
-    let told = |inputs: Vec<Input>| format!("{inputs:?}");
-    let paste = Input::Paste("aa\rbb".to_owned());
+    let told = |inputs: Vec<TerminalInput>| format!("{inputs:?}");
+    let paste = TerminalInput::Paste("aa\rbb".to_owned());
     assert_eq!(
         told(rest(b"[200~aa\rbb\x1b[201~")),
         told(vec![escape(), paste])
@@ -522,16 +528,16 @@ fn a_sequence_that_was_cut_right_behind_its_escape_is_no_text() {
         (b"OA", Key::Up),
         (b"[6~", Key::PageDown),
     ] {
-        let key = Input::Key(KeyPress::plain(code));
+        let key = TerminalInput::Key(KeyPress::plain(code));
         assert_eq!(told(rest(bytes)), told(vec![escape(), key]), "{bytes:?}");
     }
     assert_eq!(
         told(rest(b"[I")),
-        told(vec![escape(), Input::Focused(true)])
+        told(vec![escape(), TerminalInput::Focused(true)])
     );
     // A person types one at a time.
     let typed = paced(&[(b"\x1b", 60), (b"[", 10), (b"A", 0)]);
-    let key = |c: char| Input::Key(KeyPress::plain(Key::Char(c)));
+    let key = |c: char| TerminalInput::Key(KeyPress::plain(Key::Char(c)));
     assert_eq!(told(typed), told(vec![escape(), key('['), key('A')]));
 }
 
@@ -539,8 +545,8 @@ fn a_sequence_that_was_cut_right_behind_its_escape_is_no_text() {
 #[test]
 fn text_behind_the_escape_key_is_text() {
     let typed = |text: &str| {
-        let keys = text.chars().map(|c| Input::Key(char(c)));
-        let escape = Input::Key(KeyPress::plain(Key::Escape));
+        let keys = text.chars().map(|c| TerminalInput::Key(char(c)));
+        let escape = TerminalInput::Key(KeyPress::plain(Key::Escape));
         std::iter::once(escape).chain(keys).collect::<Vec<_>>()
     };
     for text in [

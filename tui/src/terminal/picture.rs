@@ -21,20 +21,20 @@ const LIMIT: Duration = Duration::from_secs(5);
 const MAX_BYTES: u64 = 20 * 1024 * 1024;
 
 /// A program that writes the picture to its standard output, with its arguments.
-type Helper = (&'static str, &'static [&'static str]);
+type PictureHelper = (&'static str, &'static [&'static str]);
 
-const WAYLAND: Helper = ("wl-paste", &["--type", "image/png"]);
-const X11: Helper = (
+const WAYLAND: PictureHelper = ("wl-paste", &["--type", "image/png"]);
+const X11: PictureHelper = (
     "xclip",
     &["-selection", "clipboard", "-t", "image/png", "-o"],
 );
-const MACOS: [Helper; 2] = [
+const MACOS: [PictureHelper; 2] = [
     ("pngpaste", &["-"]),
     ("osascript", &["-e", "get the clipboard as «class PNGf»"]),
 ];
 
 /// The programs to try, the likeliest first. None on a remote machine: its clipboard is not the operator's.
-fn helpers(capabilities: &Capabilities) -> Vec<Helper> {
+fn helpers(capabilities: &Capabilities) -> Vec<PictureHelper> {
     if capabilities.is_ssh {
         return Vec::new();
     }

@@ -16,7 +16,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::time::Instant;
 
-use super::key::{Input, coalesce};
+use super::key::{TerminalInput, coalesce};
 use super::parser::Parser;
 use super::tty::Tty;
 
@@ -29,16 +29,16 @@ const READ: usize = 64 * 1024;
 
 /// A person's inputs at the terminal, one after the other.
 #[derive(Debug)]
-pub(crate) struct Reader {
-    batches: Receiver<Vec<Input>>,
-    waiting: VecDeque<Input>,
+pub(crate) struct InputReader {
+    batches: Receiver<Vec<TerminalInput>>,
+    waiting: VecDeque<TerminalInput>,
     resizes: Signal,
     size: fn() -> io::Result<(u16, u16)>,
     is_lost: bool,
     thread: Option<(PipeWriter, JoinHandle<()>)>,
 }
 
-impl Reader {
+impl InputReader {
     /// Begins to read. The terminal is in raw mode.
     ///
     /// # Errors
@@ -47,7 +47,7 @@ impl Reader {
         Self::with_size(tty, size, None)
     }
 
-    /// As [`Reader::start`], of a terminal that was or will at once be asked something.
+    /// As [`InputReader::start`], of a terminal that was or will at once be asked something.
     ///
     /// # Errors
     /// If the system refuses.
@@ -62,7 +62,7 @@ impl Reader {
     ) -> io::Result<Self> {
         let (sender, batches) = channel(MAX_WAITING);
         let (stopped, stop) = io::pipe()?;
-        let source = Source {
+        let source = ByteSource {
             input: tty.input().try_clone_to_owned()?,
             stopped,
             parser: Parser::new(tty.erase()),
@@ -81,11 +81,11 @@ impl Reader {
         })
     }
 
-    /// The next input. May be dropped and asked again. Behind [`Input::Lost`] nothing comes.
-    pub(crate) async fn next(&mut self) -> Input {
+    /// The next input. May be dropped and asked again. Behind [`TerminalInput::Lost`] nothing comes.
+    pub(crate) async fn next(&mut self) -> TerminalInput {
         loop {
             if let Some(input) = self.waiting.pop_front() {
-                self.is_lost = matches!(input, Input::Lost(_));
+                self.is_lost = matches!(input, TerminalInput::Lost(_));
                 return input;
             }
             if self.is_lost {
@@ -94,12 +94,12 @@ impl Reader {
             tokio::select! {
                 batch = self.batches.recv() => match batch {
                     Some(batch) => self.gather(batch),
-                    None => self.waiting.push_back(Input::Lost(ErrorKind::UnexpectedEof.into())),
+                    None => self.waiting.push_back(TerminalInput::Lost(ErrorKind::UnexpectedEof.into())),
                 },
                 Some(()) = self.resizes.recv() => {
                     // Without a size, the old one is as good as any.
                     if let Ok((width, height)) = (self.size)() {
-                        self.waiting.push_back(Input::Resized {
+                        self.waiting.push_back(TerminalInput::Resized {
                             width: width.max(1),
                             height: height.max(1),
                         });
@@ -116,7 +116,7 @@ impl Reader {
     }
 
     /// Takes what has come so far as one.
-    fn gather(&mut self, batch: Vec<Input>) {
+    fn gather(&mut self, batch: Vec<TerminalInput>) {
         let mut all = batch;
         while let Ok(batch) = self.batches.try_recv() {
             all.extend(batch);
@@ -130,7 +130,7 @@ impl Reader {
     }
 }
 
-impl Drop for Reader {
+impl Drop for InputReader {
     fn drop(&mut self) {
         // Whoever waits for room in the channel does not wait any more.
         self.batches.close();
@@ -170,7 +170,7 @@ enum Woken {
 }
 
 /// The source of the bytes.
-struct Source {
+struct ByteSource {
     input: OwnedFd,
     /// Closed at its other end when it is over.
     stopped: PipeReader,
@@ -179,8 +179,8 @@ struct Source {
     answer_due: Option<Instant>,
 }
 
-impl Source {
-    fn run(mut self, sender: &Sender<Vec<Input>>) {
+impl ByteSource {
+    fn run(mut self, sender: &Sender<Vec<TerminalInput>>) {
         let mut buffer = vec![0; READ];
         loop {
             let batch = match self.read(&mut buffer) {
@@ -188,7 +188,7 @@ impl Source {
                 Ok(None) => return,
                 Err(error) => {
                     // If nobody is there to hear it, nobody needs to.
-                    drop(sender.blocking_send(vec![Input::Lost(error)]));
+                    drop(sender.blocking_send(vec![TerminalInput::Lost(error)]));
                     return;
                 }
             };
@@ -199,7 +199,7 @@ impl Source {
     }
 
     /// The next news, or the end.
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<Option<Vec<Input>>> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<Option<Vec<TerminalInput>>> {
         let patience = self.parser.patience();
         let limit = match patience.map(PollTimeout::try_from) {
             None | Some(Err(_)) => PollTimeout::NONE,

@@ -7,7 +7,7 @@ use nix::sys::termios::{LocalFlags, tcgetattr};
 
 use super::*;
 use crate::terminal::capabilities::Capabilities;
-use crate::terminal::guard::Guard;
+use crate::terminal::guard::TerminalGuard;
 use crate::terminal::key::{Key, KeyPress};
 
 /// A pseudo terminal: the end that a person sits at, and the client's.
@@ -17,31 +17,31 @@ fn terminal() -> (File, Tty) {
     (File::from(master), tty)
 }
 
-fn guarded() -> (File, Guard<Tty>) {
+fn guarded() -> (File, TerminalGuard<Tty>) {
     let (person, tty) = terminal();
     let capabilities = Capabilities::new(|_| None, false);
-    (person, Guard::take(tty, &capabilities).unwrap())
+    (person, TerminalGuard::take(tty, &capabilities).unwrap())
 }
 
 fn fixed_size() -> io::Result<(u16, u16)> {
     Ok((40, 0))
 }
 
-fn reader_of(tty: &Tty) -> io::Result<Reader> {
-    Reader::with_size(tty, fixed_size, None)
+fn reader_of(tty: &Tty) -> io::Result<InputReader> {
+    InputReader::with_size(tty, fixed_size, None)
 }
 
 /// The next input; a test that waits for ever says so.
-async fn next_of_any(reader: &mut Reader) -> Input {
+async fn next_of_any(reader: &mut InputReader) -> TerminalInput {
     let limit = Duration::from_secs(20);
     tokio::time::timeout(limit, reader.next()).await.unwrap()
 }
 
 /// As [`next_of_any`], without the new size that another test tells the whole process.
-async fn next(reader: &mut Reader) -> Input {
+async fn next(reader: &mut InputReader) -> TerminalInput {
     loop {
         match next_of_any(reader).await {
-            Input::Resized { .. } => {}
+            TerminalInput::Resized { .. } => {}
             input => return input,
         }
     }
@@ -68,7 +68,7 @@ async fn keys_arrive_from_a_real_terminal_with_nobody_waiting_for_a_line() {
         person.write_all(bytes).unwrap();
         let input = next(&mut reader).await;
         assert!(
-            matches!(input, Input::Key(press) if press == expected),
+            matches!(input, TerminalInput::Key(press) if press == expected),
             "{input:?}"
         );
     }
@@ -81,7 +81,7 @@ async fn a_terminal_whose_other_end_is_gone_ends_the_reading_at_once() {
     let mut reader = reader_of(guard.device()).unwrap();
     drop(person);
     let input = next(&mut reader).await;
-    assert!(matches!(input, Input::Lost(_)), "{input:?}");
+    assert!(matches!(input, TerminalInput::Lost(_)), "{input:?}");
     // The thread is over, so that nothing turns and turns.
     let (_, thread) = reader.thread.as_ref().unwrap();
     let ended = async {
@@ -106,7 +106,7 @@ async fn who_stops_reading_takes_no_more_keys() {
     let mut reader = reader_of(tty).unwrap();
     // A sequence that is not over keeps nobody.
     person.write_all(b"a\x1b[27;5").unwrap();
-    assert!(matches!(next(&mut reader).await, Input::Key(_)));
+    assert!(matches!(next(&mut reader).await, TerminalInput::Key(_)));
     reader.stop();
     person.write_all(b"for the editor").unwrap();
     let mut editor = File::from(tty.input().try_clone_to_owned().unwrap());
@@ -142,7 +142,7 @@ async fn a_new_size_is_told_when_the_terminal_says_so() {
     let input = next_of_any(&mut reader).await;
     let is_size = matches!(
         input,
-        Input::Resized {
+        TerminalInput::Resized {
             width: 40,
             height: 1
         }
@@ -157,7 +157,7 @@ fn a_real_terminal_is_as_it_was() {
     let before = tcgetattr(tty.input()).unwrap();
     let capabilities = Capabilities::new(|_| None, false);
     let input = tty.input().try_clone_to_owned().unwrap();
-    let guard = Guard::take(tty, &capabilities).unwrap();
+    let guard = TerminalGuard::take(tty, &capabilities).unwrap();
     let raw = tcgetattr(&input).unwrap();
     assert!(!raw.local_flags.contains(LocalFlags::ICANON));
     // What the mouse did last is not typed into the shell.

@@ -6,13 +6,13 @@ use std::os::fd::OwnedFd;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
-use super::guard::Guard;
+use super::guard::TerminalGuard;
 
 /// Waits until the terminal takes more, after it did not.
 #[derive(Debug)]
-pub(crate) struct Room(AsyncFd<OwnedFd>);
+pub(crate) struct WriteRoom(AsyncFd<OwnedFd>);
 
-impl Room {
+impl WriteRoom {
     /// Watches the terminal.
     ///
     /// # Errors
@@ -21,7 +21,7 @@ impl Room {
         deprecated,
         reason = "what takes its place is unsafe; this handle is our own as long as it is watched"
     )]
-    pub(crate) fn measure(guard: &Guard) -> io::Result<Self> {
+    pub(crate) fn measure(guard: &TerminalGuard) -> io::Result<Self> {
         let output = guard.device().output().try_clone_to_owned()?;
         let watched = AsyncFd::with_interest(output, Interest::WRITABLE)?;
         Ok(Self(watched))
@@ -31,7 +31,7 @@ impl Room {
     ///
     /// # Errors
     /// If it cannot be written.
-    pub(crate) async fn write_on(&self, guard: &Guard) -> io::Result<()> {
+    pub(crate) async fn write_on(&self, guard: &TerminalGuard) -> io::Result<()> {
         let mut ready = self.0.writable().await?;
         guard.write_on()?;
         if guard.is_behind() {

@@ -8,22 +8,22 @@
 //! | `SS3 A` | terminals in application mode: Up |
 //! | `CSI <0;3;4M` | everybody: the mouse |
 
-use super::key::{Button, Input, Key, KeyPress, Mouse, MouseAction};
+use super::key::{Button, Key, KeyPress, Mouse, MouseAction, TerminalInput};
 use super::reply::is_report;
 
 /// The meaning of a control sequence, given the bytes between `ESC [` and its last byte. `None` if the client does not
 /// know it: an answer to a question that it never asked is not text.
-pub(super) fn control_sequence(parameters: &[u8], last: u8) -> Option<Input> {
+pub(super) fn control_sequence(parameters: &[u8], last: u8) -> Option<TerminalInput> {
     let parameters = std::str::from_utf8(parameters).ok()?;
     if let Some(mouse) = parameters.strip_prefix('<') {
-        return mouse_event(mouse, last).map(Input::Mouse);
+        return mouse_event(mouse, last).map(TerminalInput::Mouse);
     }
     if is_report(parameters.as_bytes(), last) {
         return None;
     }
     match (parameters, last) {
-        ("", b'I') => return Some(Input::Focused(true)),
-        ("", b'O') => return Some(Input::Focused(false)),
+        ("", b'I') => return Some(TerminalInput::Focused(true)),
+        ("", b'O') => return Some(TerminalInput::Focused(false)),
         ("", b'Z') => return Some(pressed(KeyPress::plain(Key::Tab).shift())),
         _ => {}
     }
@@ -65,8 +65,8 @@ pub(super) fn control_character(byte: u8, erase: u8) -> KeyPress {
     }
 }
 
-fn pressed(press: KeyPress) -> Input {
-    Input::Key(press.normal())
+fn pressed(press: KeyPress) -> TerminalInput {
+    TerminalInput::Key(press.normal())
 }
 
 /// The key with what a field such as `6` or `5:3` says was held; nothing if it was released.

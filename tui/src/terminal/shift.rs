@@ -37,9 +37,9 @@ impl Shift {
             return None;
         }
         let height = usize::from(next.area.height).saturating_sub(1);
-        let rows = |buffer: &Buffer| -> Vec<Row> {
+        let rows = |buffer: &Buffer| -> Vec<ComparedRow> {
             let rows = buffer.content.chunks(width).take(height);
-            rows.map(Row::from_cells).collect()
+            rows.map(ComparedRow::from_cells).collect()
         };
         let (old, new) = (rows(shown), rows(next));
         let candidates = (1..height).flat_map(|by| [true, false].map(|is_up| (by, is_up)));
@@ -100,13 +100,13 @@ impl Shift {
 
 /// The compared facts of a row.
 #[derive(Debug, Clone, Copy)]
-struct Row {
+struct ComparedRow {
     hash: u64,
     /// Number of its cells that must be drawn on an empty row.
     cost: i64,
 }
 
-impl Row {
+impl ComparedRow {
     fn from_cells(cells: &[Cell]) -> Self {
         let mut mix = Mix(0);
         let mut cost = 0;
@@ -154,7 +154,12 @@ impl Hasher for Mix {
 }
 
 /// Maximum number of cells that a move by so many rows saves, and the stretch that saves them.
-fn best_of(old: &[Row], new: &[Row], by: usize, is_up: bool) -> Option<(i64, Shift)> {
+fn best_of(
+    old: &[ComparedRow],
+    new: &[ComparedRow],
+    by: usize,
+    is_up: bool,
+) -> Option<(i64, Shift)> {
     let height = new.len();
     let gain_at = |y: usize| {
         let from = if is_up { y + by } else { y - by };

@@ -7,7 +7,7 @@ use nix::sys::signal::{Signal as Number, kill};
 use nix::unistd::{Pid, getppid, getsid};
 use tokio::signal::unix::{Signal as Stream, SignalKind, signal};
 
-use super::guard::Guard;
+use super::guard::TerminalGuard;
 use super::tty::Device;
 
 /// The request of a signal.
@@ -20,22 +20,22 @@ pub(crate) enum Signal {
         /// A key of the terminal gives it, if the terminal is not in raw mode.
         is_from_key: bool,
     },
-    /// To give the terminal back and stop: [`Signals::suspend`].
+    /// To give the terminal back and stop: [`ProcessSignals::suspend`].
     Suspend,
     /// Nothing; but the program that stopped the client by force may have used the terminal: call
-    /// [`Guard::enter_anew`], and draw everything.
+    /// [`TerminalGuard::enter_anew`], and draw everything.
     Continued,
 }
 
 /// The signals to this process, which then have no default effect.
 #[derive(Debug)]
-pub(crate) struct Signals {
+pub(crate) struct ProcessSignals {
     ends: [(Number, Stream); 4],
     suspend: Stream,
     resume: Stream,
 }
 
-impl Signals {
+impl ProcessSignals {
     /// Begins to listen.
     ///
     /// # Errors
@@ -78,13 +78,16 @@ impl Signals {
     ///
     /// # Errors
     /// If the terminal cannot be given or taken.
-    pub(crate) async fn suspend<D: Device>(&mut self, guard: &Guard<D>) -> io::Result<bool> {
+    pub(crate) async fn suspend<D: Device>(
+        &mut self,
+        guard: &TerminalGuard<D>,
+    ) -> io::Result<bool> {
         self.suspend_by(guard, has_job_control(), stop).await
     }
 
     async fn suspend_by<D: Device>(
         &mut self,
-        guard: &Guard<D>,
+        guard: &TerminalGuard<D>,
         has_job_control: bool,
         stop: impl FnOnce() -> io::Result<()>,
     ) -> io::Result<bool> {
@@ -178,7 +181,7 @@ mod tests {
     #[tokio::test]
     async fn signals_end_stop_and_let_go_on() {
         let _others = SIGNALS.lock().await;
-        let mut signals = Signals::of_process().unwrap();
+        let mut signals = ProcessSignals::of_process().unwrap();
         let end = |exit_code, is_from_key| Signal::End {
             exit_code,
             is_from_key,
@@ -198,7 +201,7 @@ mod tests {
 
         let device = Noted::default();
         let capabilities = Capabilities::new(|_| None, false);
-        let guard = Guard::take(device.clone(), &capabilities).unwrap();
+        let guard = TerminalGuard::take(device.clone(), &capabilities).unwrap();
         let stop = || {
             device.note("stop")?;
             Ok(raise(Number::SIGCONT)?)

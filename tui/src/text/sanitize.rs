@@ -21,7 +21,7 @@ const TAB: usize = 4;
 
 /// The text with nothing in it but what is shown and line breaks.
 pub(crate) fn sanitize(text: &str, hidden: Hidden) -> String {
-    let mut out = Output::new(text.len());
+    let mut out = SanitizedText::new(text.len());
     let mut rest = text;
     loop {
         let clean = match hidden {
@@ -111,13 +111,13 @@ fn is_joining_letter(character: char) -> bool {
     matches!(character, '\u{600}'..='\u{10ff}') && character.is_alphabetic()
 }
 
-struct Output {
+struct SanitizedText {
     text: String,
     /// Up to where of the text the column is known, and that column.
     measured: (usize, usize),
 }
 
-impl Output {
+impl SanitizedText {
     fn new(capacity: usize) -> Self {
         Self {
             text: String::with_capacity(capacity),

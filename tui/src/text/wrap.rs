@@ -6,7 +6,7 @@ use super::graphemes_with_width;
 
 /// A part of one of the texts that are wrapped together.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Stretch {
+pub(crate) struct TextStretch {
     /// Index of the text.
     pub(crate) text: usize,
     /// The range of it, in bytes.
@@ -19,7 +19,7 @@ struct Glyph {
     start: u32,
     end: u32,
     width: u16,
-    kind: Kind,
+    kind: GlyphKind,
 }
 
 impl Glyph {
@@ -42,7 +42,7 @@ impl Glyph {
 
 /// Events beside a glyph.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum GlyphKind {
     /// A break after it; the space itself is not shown at the end of a row.
     Space,
     /// A break on either side: writing without spaces, emoji.
@@ -65,7 +65,7 @@ pub(crate) fn broken(text: &str, width: usize) -> impl Iterator<Item = String> {
 /// Breaks texts that follow each other on a line into rows of at most `width` columns: between
 /// words, between wide characters, and within a word only if it is longer than a row. Spaces at a
 /// break are in no row. There is at least one row. A character wider than `width` has its own row.
-pub(crate) fn wrap(texts: &[&str], width: usize) -> Vec<Vec<Stretch>> {
+pub(crate) fn wrap(texts: &[&str], width: usize) -> Vec<Vec<TextStretch>> {
     let glyphs = glyphs(texts, width);
     let mut rows = Vec::new();
     let mut first = 0;
@@ -73,7 +73,7 @@ pub(crate) fn wrap(texts: &[&str], width: usize) -> Vec<Vec<Stretch>> {
     // Where the last word that could go to the next row begins.
     let mut word = 0;
     for (index, glyph) in glyphs.iter().enumerate() {
-        if glyph.kind != Kind::Space {
+        if glyph.kind != GlyphKind::Space {
             if index > first && may_break(&glyphs, index) {
                 word = index;
             }
@@ -113,10 +113,10 @@ fn may_break(glyphs: &[Glyph], index: usize) -> bool {
         return false;
     };
     match (before.kind, here.kind) {
-        (Kind::Space, _) => true,
-        (_, Kind::Closing | Kind::Space) => false,
-        (Kind::Wide | Kind::Closing, _) | (_, Kind::Wide) => true,
-        (Kind::Letter, Kind::Letter) => false,
+        (GlyphKind::Space, _) => true,
+        (_, GlyphKind::Closing | GlyphKind::Space) => false,
+        (GlyphKind::Wide | GlyphKind::Closing, _) | (_, GlyphKind::Wide) => true,
+        (GlyphKind::Letter, GlyphKind::Letter) => false,
     }
 }
 
@@ -130,18 +130,18 @@ fn columns(glyphs: &[Glyph], range: Range<usize>) -> usize {
 }
 
 /// The glyphs of one row without the spaces at its end, those of one text together.
-fn row(glyphs: &[Glyph], range: Range<usize>) -> Vec<Stretch> {
+fn row(glyphs: &[Glyph], range: Range<usize>) -> Vec<TextStretch> {
     let mut glyphs = glyphs.get(range).unwrap_or_default();
     while let [rest @ .., last] = glyphs
-        && last.kind == Kind::Space
+        && last.kind == GlyphKind::Space
     {
         glyphs = rest;
     }
-    let mut row: Vec<Stretch> = Vec::new();
+    let mut row: Vec<TextStretch> = Vec::new();
     for glyph in glyphs {
         match row.last_mut() {
             Some(last) if last.text == glyph.text() => last.range.end = glyph.end(),
-            _ => row.push(Stretch {
+            _ => row.push(TextStretch {
                 text: glyph.text(),
                 range: glyph.start()..glyph.end(),
             }),
@@ -183,13 +183,13 @@ fn push(glyphs: &mut Vec<Glyph>, text: usize, start: usize, grapheme: &str) -> u
     end
 }
 
-fn kind(grapheme: &str, width: usize) -> Kind {
+fn kind(grapheme: &str, width: usize) -> GlyphKind {
     match grapheme {
-        " " => Kind::Space,
+        " " => GlyphKind::Space,
         "、" | "。" | "，" | "．" | "！" | "？" | "：" | "；" | "）" | "」" | "』" | "】"
-        | "》" | "〉" | "”" | "’" | "ー" => Kind::Closing,
-        _ if width >= 2 => Kind::Wide,
-        _ => Kind::Letter,
+        | "》" | "〉" | "”" | "’" | "ー" => GlyphKind::Closing,
+        _ if width >= 2 => GlyphKind::Wide,
+        _ => GlyphKind::Letter,
     }
 }
 

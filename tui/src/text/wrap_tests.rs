@@ -48,7 +48,7 @@ fn rows_are_broken_between_words() {
 
 #[test]
 fn a_word_may_be_of_several_texts() {
-    let stretch = |text, range| Stretch { text, range };
+    let stretch = |text, range| TextStretch { text, range };
     assert_eq!(
         wrap(&["one t", "w", "o three"], 7),
         [

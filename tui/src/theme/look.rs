@@ -4,6 +4,9 @@ use ratatui::style::Modifier;
 
 use super::Token;
 
+/// The pieces of a row of the screen, from left to right.
+pub(crate) type StyledWords = Vec<(String, Look)>;
+
 /// The look of a piece of a row, whatever the theme.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Look {

@@ -9,7 +9,7 @@ mod palette;
 use ratatui::style::{Color, Modifier, Style};
 
 pub use depth::Depth;
-pub(crate) use look::Look;
+pub(crate) use look::{Look, StyledWords};
 
 /// The meaning of something on the screen. Views name these and never a colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

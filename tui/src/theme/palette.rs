@@ -5,7 +5,7 @@ use ratatui::style::{Color, Modifier};
 use super::Token;
 
 /// The colours of a token.
-pub(super) struct Colours {
+pub(super) struct TokenColours {
     /// Red, green and blue for a dark screen.
     pub(super) dark: [u8; 3],
     /// The same for a light screen.
@@ -22,11 +22,16 @@ pub(super) struct Colours {
     pub(super) instead: Modifier,
 }
 
-const fn row(dark: u32, light: u32, of_sixteen: Option<Color>, terminal: Option<Color>) -> Colours {
+const fn row(
+    dark: u32,
+    light: u32,
+    of_sixteen: Option<Color>,
+    terminal: Option<Color>,
+) -> TokenColours {
     let [_, red, green, blue] = dark.to_be_bytes();
     let dark = [red, green, blue];
     let [_, red, green, blue] = light.to_be_bytes();
-    Colours {
+    TokenColours {
         dark,
         light: [red, green, blue],
         dark_of_palette: None,
@@ -37,16 +42,16 @@ const fn row(dark: u32, light: u32, of_sixteen: Option<Color>, terminal: Option<
     }
 }
 
-const fn ground(dark: u32, light: u32, instead: Modifier) -> Colours {
-    Colours {
+const fn ground(dark: u32, light: u32, instead: Modifier) -> TokenColours {
+    TokenColours {
         instead,
         ..row(dark, light, None, None)
     }
 }
 
 /// The ground of a line or of words of a diff.
-const fn of_diff(dark: u32, light: u32, of_palette: (u8, u8)) -> Colours {
-    Colours {
+const fn of_diff(dark: u32, light: u32, of_palette: (u8, u8)) -> TokenColours {
+    TokenColours {
         dark_of_palette: Some(of_palette.0),
         light_of_palette: Some(of_palette.1),
         ..row(dark, light, None, None)
@@ -57,7 +62,7 @@ const LOUD: Modifier = Modifier::REVERSED.union(Modifier::BOLD);
 const MARKED: Modifier = Modifier::UNDERLINED.union(Modifier::BOLD);
 
 /// The table.
-pub(super) const fn colours(token: Token) -> Colours {
+pub(super) const fn colours(token: Token) -> TokenColours {
     use Color::{Blue, Cyan, DarkGray, Green, Magenta, Red, Yellow};
     match token {
         Token::Text => row(0xe0_e0_e0, 0x1a_1a_1a, None, None),

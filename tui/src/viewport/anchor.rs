@@ -1,9 +1,9 @@
 //! The row at the top of the screen, held whatever grows around it.
 
-use super::cache::Key;
+use super::cache::LayoutKey;
 use super::rows;
 use crate::conversation::PartId;
-use crate::layout::Block;
+use crate::layout::PartLayout;
 
 /// A row of a part. The row after its last one is the blank row that follows the part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,7 +12,7 @@ pub(super) struct Anchor {
     pub(super) part: PartId,
     /// The row, in the layout of `key`.
     pub(super) row: usize,
-    key: Key,
+    key: LayoutKey,
     hold: Hold,
 }
 
@@ -31,7 +31,7 @@ enum Hold {
 
 impl Anchor {
     /// Holds a row.
-    pub(super) fn new(part: PartId, row: usize, key: Key, block: &Block) -> Self {
+    pub(super) fn new(part: PartId, row: usize, key: LayoutKey, block: &PartLayout) -> Self {
         let at = |index: usize| {
             let range = block.rows.get(index).and_then(rows::range)?;
             Some(Hold::Source {
@@ -49,13 +49,13 @@ impl Anchor {
     }
 
     /// True if the anchor is a row of that layout.
-    pub(super) fn is_of(&self, key: Key) -> bool {
+    pub(super) fn is_of(&self, key: LayoutKey) -> bool {
         self.key == key
     }
 
     /// Finds the row again in another layout of the part. What is held stays, so that going to a
     /// width and back leads back.
-    pub(super) fn relaid(mut self, key: Key, block: &Block) -> Self {
+    pub(super) fn relaid(mut self, key: LayoutKey, block: &PartLayout) -> Self {
         self.key = key;
         let end = block.rows.len();
         self.row = match self.hold {

@@ -6,8 +6,8 @@ use std::rc::Rc;
 
 use crate::conversation::{Part, PartId};
 use crate::highlight::Code;
-use crate::layout::{Block, Piece, Row};
-use crate::part_view::Fold;
+use crate::layout::{PartLayout, RowPiece, ScreenRow};
+use crate::part_view::FoldAmount;
 
 /// Maximum number of rows that are kept.
 pub(super) const MAX_ROWS: usize = 4_000;
@@ -15,14 +15,14 @@ pub(super) const MAX_ROWS: usize = 4_000;
 pub(super) const MAX_BYTES: usize = 8 * 1024 * 1024;
 
 /// Lays out a part for a width. It may keep what helps it with a part that grows.
-pub(crate) type Lay = Box<dyn FnMut(&Part, u16, Fold) -> Block>;
+pub(crate) type Lay = Box<dyn FnMut(&Part, u16, FoldAmount) -> PartLayout>;
 
 /// The content that a layout shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Key {
+pub(super) struct LayoutKey {
     pub(super) revision: u32,
     pub(super) width: u16,
-    pub(super) fold: Fold,
+    pub(super) fold: FoldAmount,
 }
 
 /// The layouts, one a part at most. What is on the screen stays, however large it is.
@@ -41,8 +41,8 @@ pub(super) struct Cache {
 }
 
 struct Laid {
-    key: Key,
-    block: Rc<Block>,
+    key: LayoutKey,
+    block: Rc<PartLayout>,
     used: u64,
     bytes: usize,
 }
@@ -74,8 +74,8 @@ impl Cache {
     }
 
     /// The layout of a part.
-    pub(super) fn block(&mut self, part: &Part, width: u16, fold: Fold) -> Rc<Block> {
-        let key = Key {
+    pub(super) fn block(&mut self, part: &Part, width: u16, fold: FoldAmount) -> Rc<PartLayout> {
+        let key = LayoutKey {
             revision: part.revision,
             width,
             fold,
@@ -133,11 +133,14 @@ impl Cache {
 }
 
 /// About how much memory a layout takes.
-fn size(block: &Block) -> usize {
+fn size(block: &PartLayout) -> usize {
     let pieces: usize = block.rows.iter().map(|row| row.pieces.len()).sum();
     let lines: usize = block.code.iter().map(Code::len).sum();
     let code = lines * size_of::<std::ops::Range<u32>>();
-    block.source.len() + code + block.rows.len() * size_of::<Row>() + pieces * size_of::<Piece>()
+    block.source.len()
+        + code
+        + block.rows.len() * size_of::<ScreenRow>()
+        + pieces * size_of::<RowPiece>()
 }
 
 #[cfg(test)]
@@ -153,10 +156,10 @@ mod tests {
         let counter = Rc::clone(&count);
         let lay = move |_: &Part, _, _| {
             counter.set(counter.get() + 1);
-            Block {
+            PartLayout {
                 source: String::new(),
-                rows: vec![Row::default(); rows],
-                ..Block::default()
+                rows: vec![ScreenRow::default(); rows],
+                ..PartLayout::default()
             }
         };
         (Cache::new(Box::new(lay)), count)
@@ -172,13 +175,13 @@ mod tests {
             cache.block(part, width, fold);
             count.get()
         };
-        assert_eq!(lays(&part, 80, Fold::Cut), 1);
-        assert_eq!(lays(&part, 80, Fold::Cut), 1);
-        assert_eq!(lays(&part, 79, Fold::Cut), 2);
-        assert_eq!(lays(&part, 79, Fold::Open), 3);
+        assert_eq!(lays(&part, 80, FoldAmount::Cut), 1);
+        assert_eq!(lays(&part, 80, FoldAmount::Cut), 1);
+        assert_eq!(lays(&part, 79, FoldAmount::Cut), 2);
+        assert_eq!(lays(&part, 79, FoldAmount::Open), 3);
         part.revision += 1;
-        assert_eq!(lays(&part, 79, Fold::Open), 4);
-        assert_eq!(lays(&part, 79, Fold::Open), 4);
+        assert_eq!(lays(&part, 79, FoldAmount::Open), 4);
+        assert_eq!(lays(&part, 79, FoldAmount::Open), 4);
     }
 
     /// Spec: [SCRL-07]
@@ -190,25 +193,25 @@ mod tests {
         let (mut cache, count) = counted(100);
         for part in &parts {
             cache.begin_frame();
-            cache.block(part, 80, Fold::Cut);
+            cache.block(part, 80, FoldAmount::Cut);
             assert!(cache.rows <= MAX_ROWS);
         }
         assert_eq!(cache.laid.len(), 40);
-        cache.block(parts[60], 80, Fold::Cut);
+        cache.block(parts[60], 80, FoldAmount::Cut);
         assert_eq!(count.get(), 100);
-        cache.block(parts[59], 80, Fold::Cut);
+        cache.block(parts[59], 80, FoldAmount::Cut);
         assert_eq!(count.get(), 101);
         // Two giants beside each other stay while they are shown.
         let (mut cache, count) = counted(MAX_ROWS);
         for _ in 0..5 {
             cache.begin_frame();
-            cache.block(parts[0], 80, Fold::Cut);
-            cache.block(parts[1], 80, Fold::Cut);
+            cache.block(parts[0], 80, FoldAmount::Cut);
+            cache.block(parts[1], 80, FoldAmount::Cut);
         }
         assert_eq!(count.get(), 2);
         let mut cache = Cache::new(Box::new(plain));
-        cache.block(parts[0], 80, Fold::Cut);
+        cache.block(parts[0], 80, FoldAmount::Cut);
         assert_eq!(cache.rows, 1);
-        assert!(cache.bytes > size_of::<Row>());
+        assert!(cache.bytes > size_of::<ScreenRow>());
     }
 }

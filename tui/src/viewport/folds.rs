@@ -2,16 +2,16 @@
 
 use std::collections::HashMap;
 
-use crate::conversation::{Part, PartId, PartKind, ToolOutcome};
-use crate::part_view::{Fold, MAX_RESULT_LINES, MAX_TAIL, is_long};
+use crate::conversation::{CallOutcome, Part, PartId, PartKind};
+use crate::part_view::{FoldAmount, MAX_RESULT_LINES, MAX_TAIL, is_long};
 
 /// The folds: all parts one way, and some another.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Folds {
-    all: Fold,
+    all: FoldAmount,
     /// Number of lines that are shown of results that are neither folded nor open.
     head: u16,
-    each: HashMap<PartId, Fold>,
+    each: HashMap<PartId, FoldAmount>,
     /// A part that is open while the current hit of a search is in it.
     peeked: Option<PartId>,
 }
@@ -19,7 +19,7 @@ pub(crate) struct Folds {
 impl Default for Folds {
     fn default() -> Self {
         Self {
-            all: Fold::Folded,
+            all: FoldAmount::Folded,
             head: MAX_TAIL,
             each: HashMap::new(),
             peeked: None,
@@ -29,28 +29,28 @@ impl Default for Folds {
 
 impl Folds {
     /// The fold of a part.
-    pub(crate) fn fold(&self, part: &Part) -> Fold {
+    pub(crate) fn fold(&self, part: &Part) -> FoldAmount {
         if !can_fold(part) {
-            return Fold::Open;
+            return FoldAmount::Open;
         }
         if self.peeked == Some(part.id) {
-            return Fold::Open;
+            return FoldAmount::Open;
         }
         if let Some(fold) = self.each.get(&part.id) {
             return *fold;
         }
-        let is_opened = matches!(self.all, Fold::Cut | Fold::Open);
+        let is_opened = matches!(self.all, FoldAmount::Cut | FoldAmount::Open);
         match &part.kind {
             // What a running call shows is of interest while it runs.
-            PartKind::Tool(tool) if self.all == Fold::Folded && runs(&tool.outcome) => {
-                Fold::Head(MAX_TAIL)
+            PartKind::Tool(tool) if self.all == FoldAmount::Folded && runs(&tool.outcome) => {
+                FoldAmount::Head(MAX_TAIL)
             }
             PartKind::Tool(_) | PartKind::Command(_) => self.all,
             // The lines of a change are what one wants to see of it.
-            PartKind::Change { .. } if self.all == Fold::Open => Fold::Open,
-            PartKind::Change { .. } => Fold::Cut,
-            _ if is_opened => Fold::Open,
-            _ => Fold::Folded,
+            PartKind::Change { .. } if self.all == FoldAmount::Open => FoldAmount::Open,
+            PartKind::Change { .. } => FoldAmount::Cut,
+            _ if is_opened => FoldAmount::Open,
+            _ => FoldAmount::Folded,
         }
     }
 
@@ -64,8 +64,8 @@ impl Folds {
     }
 
     /// Shows all that way.
-    pub(crate) fn set_all(&mut self, fold: Fold) {
-        if let Fold::Head(lines) = fold {
+    pub(crate) fn set_all(&mut self, fold: FoldAmount) {
+        if let FoldAmount::Head(lines) = fold {
             self.head = lines;
         }
         self.all = fold;
@@ -73,11 +73,11 @@ impl Folds {
     }
 
     /// Opens all, then shows the heads of results, then folds them again. Returns the new state.
-    pub(crate) fn toggle_all(&mut self) -> Fold {
+    pub(crate) fn toggle_all(&mut self) -> FoldAmount {
         let fold = match self.all {
-            Fold::Folded => Fold::Cut,
-            Fold::Cut | Fold::Open => Fold::Head(self.head),
-            Fold::Head(_) => Fold::Folded,
+            FoldAmount::Folded => FoldAmount::Cut,
+            FoldAmount::Cut | FoldAmount::Open => FoldAmount::Head(self.head),
+            FoldAmount::Head(_) => FoldAmount::Folded,
         };
         self.set_all(fold);
         fold
@@ -90,10 +90,10 @@ impl Folds {
         }
         let is_result = matches!(part.kind, PartKind::Tool(_) | PartKind::Command(_));
         let fold = match self.fold(part) {
-            Fold::Folded | Fold::Head(_) if is_result => Fold::Cut,
-            Fold::Folded | Fold::Head(_) => Fold::Open,
-            Fold::Cut if is_cut(part) => Fold::Open,
-            Fold::Cut | Fold::Open => Fold::Folded,
+            FoldAmount::Folded | FoldAmount::Head(_) if is_result => FoldAmount::Cut,
+            FoldAmount::Folded | FoldAmount::Head(_) => FoldAmount::Open,
+            FoldAmount::Cut if is_cut(part) => FoldAmount::Open,
+            FoldAmount::Cut | FoldAmount::Open => FoldAmount::Folded,
         };
         self.each.insert(part.id, fold);
     }
@@ -118,10 +118,10 @@ pub(crate) fn can_fold(part: &Part) -> bool {
 }
 
 /// True if a call has not ended.
-fn runs(outcome: &ToolOutcome) -> bool {
+fn runs(outcome: &CallOutcome) -> bool {
     matches!(
         outcome,
-        ToolOutcome::Writing | ToolOutcome::Waiting | ToolOutcome::Running
+        CallOutcome::Writing | CallOutcome::Waiting | CallOutcome::Running
     )
 }
 
@@ -129,11 +129,11 @@ fn runs(outcome: &ToolOutcome) -> bool {
 fn is_cut(part: &Part) -> bool {
     match &part.kind {
         PartKind::Tool(tool) => match &tool.outcome {
-            ToolOutcome::Ended(result) => !result.is_whole || result.lines > MAX_RESULT_LINES,
-            ToolOutcome::Writing | ToolOutcome::Waiting | ToolOutcome::Running => {
+            CallOutcome::Ended(result) => !result.is_whole || result.lines > MAX_RESULT_LINES,
+            CallOutcome::Writing | CallOutcome::Waiting | CallOutcome::Running => {
                 tool.output.is_some()
             }
-            ToolOutcome::Skipped { .. } => false,
+            CallOutcome::Skipped { .. } => false,
         },
         PartKind::Command(ran) => ran.result.lines > MAX_RESULT_LINES,
         _ => false,

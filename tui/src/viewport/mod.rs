@@ -11,10 +11,10 @@ mod view;
 #[cfg(test)]
 pub(crate) use cache::Lay;
 pub(crate) use folds::can_fold;
-pub(crate) use place::Place;
+pub(crate) use place::SourcePlace;
 pub(crate) use rows::{is_bare, visible_range};
-pub(crate) use travel::{Standing, Step};
-pub(crate) use view::{Shown, Viewport};
+pub(crate) use travel::{Standing, TravelStep};
+pub(crate) use view::{ShownRows, Viewport};
 
 #[cfg(test)]
 pub(crate) mod testing;

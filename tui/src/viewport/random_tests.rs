@@ -5,13 +5,13 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::conversation::testing::*;
-use crate::viewport::Step;
+use crate::viewport::TravelStep;
 use crate::viewport::testing::*;
 
 /// Events that come while a person reads.
 #[derive(Debug, Clone, Copy)]
 enum Move {
-    Go(Step),
+    Go(TravelStep),
     /// So many records come.
     Comes(u64),
     /// A piece of a text that grows.
@@ -27,14 +27,14 @@ enum Move {
 
 fn moves() -> impl Strategy<Value = Move> {
     prop_oneof![
-        (0..40_usize).prop_map(|rows| Move::Go(Step::Up(rows))),
-        (0..20_usize).prop_map(|rows| Move::Go(Step::Down(rows))),
-        Just(Move::Go(Step::PageUp)),
-        Just(Move::Go(Step::PageDown)),
-        Just(Move::Go(Step::Top)),
-        Just(Move::Go(Step::Bottom)),
-        Just(Move::Go(Step::PreviousPrompt)),
-        Just(Move::Go(Step::NextPrompt)),
+        (0..40_usize).prop_map(|rows| Move::Go(TravelStep::Up(rows))),
+        (0..20_usize).prop_map(|rows| Move::Go(TravelStep::Down(rows))),
+        Just(Move::Go(TravelStep::PageUp)),
+        Just(Move::Go(TravelStep::PageDown)),
+        Just(Move::Go(TravelStep::Top)),
+        Just(Move::Go(TravelStep::Bottom)),
+        Just(Move::Go(TravelStep::PreviousPrompt)),
+        Just(Move::Go(TravelStep::NextPrompt)),
         (1..5_u64).prop_map(Move::Comes),
         any::<u8>().prop_map(Move::Grows),
         Just(Move::Discarded),
@@ -72,7 +72,7 @@ proptest! {
         steps in proptest::collection::vec(moves(), 1..50),
     ) {
         let records = records(&kinds);
-        let mut known = Conversation::new(String::new());
+        let mut known = ConversationStore::new(String::new());
         let mut last = 30;
         known.restore(&snapshot(&records, 20, last), Duration::ZERO);
         let mut viewport = Viewport::with(Box::new(plain));

@@ -2,11 +2,11 @@
 
 use super::anchor::Anchor;
 use super::view::Viewport;
-use crate::conversation::{Conversation, PartId, PartKind};
+use crate::conversation::{ConversationStore, PartId, PartKind};
 
 /// A way to go through the conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Step {
+pub(crate) enum TravelStep {
     /// Up by so many rows.
     Up(usize),
     /// Down by so many rows.
@@ -27,7 +27,7 @@ pub(crate) enum Step {
 
 /// A row, by its part's place in the conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Spot {
+pub(super) struct RowSpot {
     pub(super) index: usize,
     pub(super) row: usize,
 }
@@ -49,7 +49,7 @@ impl Viewport {
 
     /// Keeps the window in place, also at the end, until the operator moves or releases it: the operator points at
     /// something on the screen.
-    pub(crate) fn hold(&mut self, conversation: &Conversation) {
+    pub(crate) fn hold(&mut self, conversation: &ConversationStore) {
         if let (None, Some(top)) = (self.anchor, self.top(conversation)) {
             self.anchor_at(top, conversation);
         }
@@ -62,40 +62,40 @@ impl Viewport {
     }
 
     /// True if a prompt of an operator is at the top.
-    pub(crate) fn is_at_prompt(&mut self, conversation: &Conversation) -> bool {
+    pub(crate) fn is_at_prompt(&mut self, conversation: &ConversationStore) -> bool {
         let top = self.top(conversation);
         top.is_some_and(|top| top.row == 0 && is_prompt(conversation, top.index))
     }
 
     /// Goes through the conversation.
-    pub(crate) fn go(&mut self, step: Step, conversation: &Conversation) {
+    pub(crate) fn go(&mut self, step: TravelStep, conversation: &ConversationStore) {
         self.is_held = false;
         let page = self.height().saturating_sub(1).max(1);
         let Some(top) = self.top(conversation) else {
             return;
         };
         match step {
-            Step::Up(rows) => {
+            TravelStep::Up(rows) => {
                 let spot = self.up(top, rows, conversation);
                 self.stand(spot, conversation);
             }
-            Step::Down(rows) => self.down(top, rows, conversation),
-            Step::PageUp => self.go(Step::Up(page), conversation),
-            Step::PageDown => self.go(Step::Down(page), conversation),
-            Step::Top => self.stand(Spot { index: 0, row: 0 }, conversation),
-            Step::Bottom => self.anchor = None,
-            Step::PreviousPrompt => {
+            TravelStep::Down(rows) => self.down(top, rows, conversation),
+            TravelStep::PageUp => self.go(TravelStep::Up(page), conversation),
+            TravelStep::PageDown => self.go(TravelStep::Down(page), conversation),
+            TravelStep::Top => self.stand(RowSpot { index: 0, row: 0 }, conversation),
+            TravelStep::Bottom => self.anchor = None,
+            TravelStep::PreviousPrompt => {
                 let before = top.index + usize::from(top.row > 0);
                 let found = (0..before)
                     .rev()
                     .find(|index| is_prompt(conversation, *index));
                 let index = found.unwrap_or(0);
-                self.stand(Spot { index, row: 0 }, conversation);
+                self.stand(RowSpot { index, row: 0 }, conversation);
             }
-            Step::NextPrompt => {
+            TravelStep::NextPrompt => {
                 let mut behind = top.index + 1..conversation.len();
                 match behind.find(|index| is_prompt(conversation, *index)) {
-                    Some(index) => self.stand(Spot { index, row: 0 }, conversation),
+                    Some(index) => self.stand(RowSpot { index, row: 0 }, conversation),
                     None => self.anchor = None,
                 }
             }
@@ -103,7 +103,7 @@ impl Viewport {
     }
 
     /// Puts a row to the top, unless the end is on the screen then.
-    pub(super) fn stand(&mut self, spot: Spot, conversation: &Conversation) {
+    pub(super) fn stand(&mut self, spot: RowSpot, conversation: &ConversationStore) {
         if self.ends_within(spot, self.height(), conversation) {
             self.anchor = None;
         } else {
@@ -111,7 +111,7 @@ impl Viewport {
         }
     }
 
-    fn anchor_at(&mut self, spot: Spot, conversation: &Conversation) {
+    fn anchor_at(&mut self, spot: RowSpot, conversation: &ConversationStore) {
         let Some(part) = conversation.at(spot.index) else {
             return;
         };
@@ -122,7 +122,7 @@ impl Viewport {
         self.anchor = Some(Anchor::new(part.id, spot.row, self.key(part), &block));
     }
 
-    fn down(&mut self, top: Spot, rows: usize, conversation: &Conversation) {
+    fn down(&mut self, top: RowSpot, rows: usize, conversation: &ConversationStore) {
         if self.anchor.is_none() {
             return;
         }
@@ -151,7 +151,7 @@ impl Viewport {
     }
 }
 
-fn is_prompt(conversation: &Conversation, index: usize) -> bool {
+fn is_prompt(conversation: &ConversationStore, index: usize) -> bool {
     let part = conversation.at(index);
     part.is_some_and(|part| matches!(part.kind, PartKind::User { .. }))
 }

@@ -7,22 +7,22 @@ use std::ops::Range;
 use std::rc::Rc;
 
 use super::anchor::Anchor;
-use super::cache::{Cache, Key, Lay};
+use super::cache::{Cache, Lay, LayoutKey};
 use super::folds::Folds;
-use super::place::Place;
+use super::place::SourcePlace;
 use super::rows;
-use super::travel::Spot;
-use crate::conversation::{Conversation, Part, PartId, PartKind};
-use crate::layout::Block;
-use crate::part_view::{self, Fold};
+use super::travel::RowSpot;
+use crate::conversation::{ConversationStore, Part, PartId, PartKind};
+use crate::layout::PartLayout;
+use crate::part_view::{self, FoldAmount};
 
 /// Rows of one part on the screen.
 #[derive(Debug, Clone)]
-pub(crate) struct Shown {
+pub(crate) struct ShownRows {
     /// The part.
     pub(crate) part: PartId,
     /// Its layout.
-    pub(crate) block: Rc<Block>,
+    pub(crate) block: Rc<PartLayout>,
     /// Its visible rows.
     pub(crate) rows: Range<usize>,
     /// The row of the window that shows the first of them, counted from its top.
@@ -79,7 +79,7 @@ impl Viewport {
     }
 
     /// Number of parts that came since the window left the end.
-    pub(crate) fn unseen(&self, conversation: &Conversation) -> usize {
+    pub(crate) fn unseen(&self, conversation: &ConversationStore) -> usize {
         let behind = |id: PartId| conversation.index(PartId(id.0.saturating_add(1)));
         match (self.anchor, conversation.last_id()) {
             (Some(_), Some(last)) => behind(last).saturating_sub(behind(self.seen)),
@@ -88,10 +88,10 @@ impl Viewport {
     }
 
     /// The rows to draw, from top to bottom. Rows in between are blank.
-    pub(crate) fn visible(&mut self, conversation: &Conversation) -> Vec<Shown> {
+    pub(crate) fn visible(&mut self, conversation: &ConversationStore) -> Vec<ShownRows> {
         self.cache.begin_frame();
         let mut shown = Vec::new();
-        let Some(Spot { index, mut row }) = self.top(conversation) else {
+        let Some(RowSpot { index, mut row }) = self.top(conversation) else {
             return shown;
         };
         let mut y = 0;
@@ -102,7 +102,7 @@ impl Viewport {
             let block = self.block(part);
             let end = block.rows.len().min(row + self.height() - y);
             if row < end {
-                shown.push(Shown {
+                shown.push(ShownRows {
                     part: part.id,
                     rows: row..end,
                     y: u16::try_from(y).unwrap_or(u16::MAX),
@@ -116,24 +116,24 @@ impl Viewport {
     }
 
     /// The layout of a part in its present fold.
-    pub(crate) fn block(&mut self, part: &Part) -> Rc<Block> {
+    pub(crate) fn block(&mut self, part: &Part) -> Rc<PartLayout> {
         let fold = self.folds.fold(part);
         self.cache.block(part, self.width, fold)
     }
 
     /// Brings a place onto the screen; one that is there already stays where it is.
-    pub(crate) fn show(&mut self, place: Place, conversation: &Conversation) {
+    pub(crate) fn show(&mut self, place: SourcePlace, conversation: &ConversationStore) {
         let Some(part) = conversation.part(place.part) else {
             return;
         };
         let block = self.block(part);
         let row = rows::row_of(&block, place.offset).unwrap_or(0);
-        let is_there = |shown: &Shown| shown.part == place.part && shown.rows.contains(&row);
+        let is_there = |shown: &ShownRows| shown.part == place.part && shown.rows.contains(&row);
         if self.visible(conversation).iter().any(is_there) {
             return;
         }
         let index = conversation.index(place.part);
-        let spot = self.up(Spot { index, row }, self.height() / 3, conversation);
+        let spot = self.up(RowSpot { index, row }, self.height() / 3, conversation);
         self.stand(spot, conversation);
     }
 
@@ -142,8 +142,8 @@ impl Viewport {
         &mut self,
         column: u16,
         y: u16,
-        conversation: &Conversation,
-    ) -> Option<Place> {
+        conversation: &ConversationStore,
+    ) -> Option<SourcePlace> {
         let visible = self.visible(conversation);
         let above = visible.partition_point(|shown| shown.y <= y);
         let shown = visible.get(above.saturating_sub(1))?;
@@ -153,14 +153,14 @@ impl Viewport {
             let in_row = row.offset_at(source, column);
             in_row.or_else(|| rows::range(row).map(|range| range.start))
         });
-        Some(Place {
+        Some(SourcePlace {
             part: shown.part,
             offset: exact.unwrap_or_else(|| rows::nearest(&shown.block, row)),
         })
     }
 
     /// True if the first two screens before this one are not all loaded, and more can be loaded.
-    pub(crate) fn wants_older(&mut self, conversation: &Conversation) -> bool {
+    pub(crate) fn wants_older(&mut self, conversation: &ConversationStore) -> bool {
         if !conversation.has_older() {
             return false;
         }
@@ -177,25 +177,25 @@ impl Viewport {
     }
 
     /// The row at the top.
-    pub(super) fn top(&mut self, conversation: &Conversation) -> Option<Spot> {
+    pub(super) fn top(&mut self, conversation: &ConversationStore) -> Option<RowSpot> {
         self.settle(conversation);
         if let Some(anchor) = self.anchor {
-            return Some(Spot {
+            return Some(RowSpot {
                 index: conversation.index(anchor.part),
                 row: anchor.row,
             });
         }
-        let end = Spot {
+        let end = RowSpot {
             index: conversation.len().checked_sub(1)?,
             row: 0,
         };
         let row = self.height_at(end.index, conversation);
-        Some(self.up(Spot { row, ..end }, self.height(), conversation))
+        Some(self.up(RowSpot { row, ..end }, self.height(), conversation))
     }
 
     /// Finds the anchor again after the conversation or the screen changed. If the end is on the
     /// screen, it is followed.
-    fn settle(&mut self, conversation: &Conversation) {
+    fn settle(&mut self, conversation: &ConversationStore) {
         let Some(anchor) = self.anchor else {
             return;
         };
@@ -213,33 +213,38 @@ impl Viewport {
             self.anchor = Some(anchor.relaid(key, &block));
         }
         let row = self.anchor.map_or(0, |anchor| anchor.row);
-        if !self.is_held && self.ends_within(Spot { index, row }, self.height(), conversation) {
+        if !self.is_held && self.ends_within(RowSpot { index, row }, self.height(), conversation) {
             self.anchor = None;
         }
     }
 
     /// So many rows further up, or the first row.
-    pub(super) fn up(&mut self, from: Spot, rows: usize, conversation: &Conversation) -> Spot {
-        let Spot { mut index, mut row } = from;
+    pub(super) fn up(
+        &mut self,
+        from: RowSpot,
+        rows: usize,
+        conversation: &ConversationStore,
+    ) -> RowSpot {
+        let RowSpot { mut index, mut row } = from;
         let mut left = rows;
         while row < left {
             if index == 0 {
-                return Spot { index, row: 0 };
+                return RowSpot { index, row: 0 };
             }
             left -= row;
             index -= 1;
             row = self.height_at(index, conversation);
         }
         row -= left;
-        Spot { index, row }
+        RowSpot { index, row }
     }
 
     /// True if at most `limit` rows follow from that row on, which is one of them.
     pub(super) fn ends_within(
         &mut self,
-        spot: Spot,
+        spot: RowSpot,
         limit: usize,
-        conversation: &Conversation,
+        conversation: &ConversationStore,
     ) -> bool {
         let mut rows = 0;
         for index in spot.index..conversation.len() {
@@ -252,7 +257,7 @@ impl Viewport {
     }
 
     /// Number of rows of a part, with the blank row after it.
-    pub(super) fn height_at(&mut self, index: usize, conversation: &Conversation) -> usize {
+    pub(super) fn height_at(&mut self, index: usize, conversation: &ConversationStore) -> usize {
         let Some(part) = conversation.at(index) else {
             return 0;
         };
@@ -261,10 +266,10 @@ impl Viewport {
     }
 
     /// True if a blank row follows a part: not after the last one, and not between calls that are one row each.
-    pub(super) fn has_gap(&self, index: usize, conversation: &Conversation) -> bool {
+    pub(super) fn has_gap(&self, index: usize, conversation: &ConversationStore) -> bool {
         let is_row = |part: &Part| {
             let is_call = matches!(part.kind, PartKind::Tool(_) | PartKind::Command(_));
-            is_call && self.folds.fold(part) == Fold::Folded
+            is_call && self.folds.fold(part) == FoldAmount::Folded
         };
         match (conversation.at(index), conversation.at(index + 1)) {
             (Some(part), Some(next)) => !(is_row(part) && is_row(next)),
@@ -276,8 +281,8 @@ impl Viewport {
         usize::from(self.height)
     }
 
-    pub(super) fn key(&self, part: &Part) -> Key {
-        Key {
+    pub(super) fn key(&self, part: &Part) -> LayoutKey {
+        LayoutKey {
             revision: part.revision,
             width: self.width,
             fold: self.folds.fold(part),
@@ -293,7 +298,7 @@ impl Viewport {
 }
 
 /// Number of rows of a layout, with the blank row after it; an empty layout has none.
-fn height(block: &Block, has_blank: bool) -> usize {
+fn height(block: &PartLayout, has_blank: bool) -> usize {
     match block.rows.len() {
         0 => 0,
         rows => rows + usize::from(has_blank),

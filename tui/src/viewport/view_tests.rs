@@ -2,11 +2,11 @@ use std::cell::Cell;
 
 use super::*;
 use crate::conversation::testing::*;
-use crate::viewport::Step;
+use crate::viewport::TravelStep;
 use crate::viewport::testing::*;
 
 /// A conversation of so many texts of one row each.
-fn texts(count: usize) -> Conversation {
+fn texts(count: usize) -> ConversationStore {
     let records: Vec<_> = (0..count).map(|n| text(&format!("t{n}"))).collect();
     conversation(&records)
 }
@@ -20,9 +20,9 @@ fn window(width: u16, height: u16) -> Viewport {
 /// Spec: [SCRL-01] [SCRL-02]
 #[test]
 fn the_end_is_left_by_going_up_and_followed_again_when_it_is_reached() {
-    use Step::{Bottom, Down, NextPrompt, PageDown, PageUp, Top, Up};
+    use TravelStep::{Bottom, Down, NextPrompt, PageDown, PageUp, Top, Up};
     // 10 texts have 19 rows. A row is told by its number, a window by its first one.
-    let rows: [(&[Step], Option<usize>); 18] = [
+    let rows: [(&[TravelStep], Option<usize>); 18] = [
         (&[], None),
         (&[Down(3)], None),
         (&[Up(0)], None),
@@ -65,11 +65,11 @@ fn what_fits_the_screen_is_followed_whatever_is_pressed() {
         let known = texts(count);
         let mut viewport = window(9, 5);
         for step in [
-            Step::Up(1),
-            Step::PageUp,
-            Step::Top,
-            Step::PreviousPrompt,
-            Step::Down(1),
+            TravelStep::Up(1),
+            TravelStep::PageUp,
+            TravelStep::Top,
+            TravelStep::PreviousPrompt,
+            TravelStep::Down(1),
         ] {
             viewport.go(step, &known);
             assert!(viewport.is_following(), "{count} {step:?}");
@@ -82,7 +82,7 @@ fn what_fits_the_screen_is_followed_whatever_is_pressed() {
     // The screen grows until all fits.
     let known = texts(10);
     let mut viewport = window(9, 5);
-    viewport.go(Step::Top, &known);
+    viewport.go(TravelStep::Top, &known);
     viewport.resize(9, 18);
     assert_eq!(screen(&mut viewport, &known).len(), 17);
     assert!(!viewport.is_following());
@@ -96,11 +96,11 @@ fn what_fits_the_screen_is_followed_whatever_is_pressed() {
 fn what_comes_is_shown_at_the_end_and_counted_elsewhere() {
     let mut known = texts(10);
     let mut viewport = window(9, 5);
-    let last = |viewport: &mut Viewport, known: &Conversation| screen(viewport, known).pop();
+    let last = |viewport: &mut Viewport, known: &ConversationStore| screen(viewport, known).pop();
     assert_eq!(last(&mut viewport, &known).unwrap(), "t9");
     take(&mut known, 11, &text("new"));
     assert_eq!(last(&mut viewport, &known).unwrap(), "new");
-    viewport.go(Step::PageUp, &known);
+    viewport.go(TravelStep::PageUp, &known);
     let seen = screen(&mut viewport, &known);
     for seq in 12..15 {
         take(&mut known, seq, &text("more"));
@@ -110,7 +110,7 @@ fn what_comes_is_shown_at_the_end_and_counted_elsewhere() {
         (viewport.unseen(&known), viewport.is_following()),
         (3, false)
     );
-    viewport.go(Step::Bottom, &known);
+    viewport.go(TravelStep::Bottom, &known);
     assert_eq!(
         (viewport.unseen(&known), viewport.is_following()),
         (0, true)
@@ -137,15 +137,15 @@ fn prompts_are_gone_to_and_places_are_shown() {
         screen(&mut viewport, &known).swap_remove(1)
     };
     let prompt = |n: &str| format!("Named(\"ana\"): {n}");
-    assert_eq!(first(Step::PreviousPrompt), prompt("9"));
-    assert_eq!(first(Step::PreviousPrompt), prompt("5"));
-    assert_eq!(first(Step::Down(1)), "");
-    assert_eq!(first(Step::PreviousPrompt), prompt("5"));
-    assert_eq!(first(Step::NextPrompt), prompt("9"));
-    first(Step::NextPrompt);
+    assert_eq!(first(TravelStep::PreviousPrompt), prompt("9"));
+    assert_eq!(first(TravelStep::PreviousPrompt), prompt("5"));
+    assert_eq!(first(TravelStep::Down(1)), "");
+    assert_eq!(first(TravelStep::PreviousPrompt), prompt("5"));
+    assert_eq!(first(TravelStep::NextPrompt), prompt("9"));
+    first(TravelStep::NextPrompt);
     assert!(viewport.is_following());
     let before = screen(&mut viewport, &known);
-    let place = |index: usize, offset| Place {
+    let place = |index: usize, offset| SourcePlace {
         part: known.at(index).unwrap().id,
         offset,
     };
@@ -163,8 +163,8 @@ fn another_width_and_back_leads_back() {
     let long: String = ('a'..='z').cycle().take(2000).collect();
     let known = conversation(&[user("a"), text(&long), text(&long)]);
     let mut viewport = window(40, 10);
-    viewport.go(Step::Top, &known);
-    viewport.go(Step::Down(23), &known);
+    viewport.go(TravelStep::Top, &known);
+    viewport.go(TravelStep::Down(23), &known);
     let before = screen(&mut viewport, &known);
     let place = viewport.hit(0, 0, &known);
     for width in [33, 7, 200, 1, 64] {
@@ -183,17 +183,17 @@ fn another_width_and_back_leads_back() {
 #[test]
 fn older_pages_are_wanted_when_the_top_is_near() {
     let records: Vec<_> = (0..40).map(|n| text(&format!("t{n}"))).collect();
-    let mut known = Conversation::new(String::new());
+    let mut known = ConversationStore::new(String::new());
     let now = std::time::Duration::ZERO;
     known.restore(&snapshot(&records, 20, 40), now);
     let mut viewport = window(9, 5);
     assert!(!viewport.wants_older(&known));
-    viewport.go(Step::Up(26), &known);
+    viewport.go(TravelStep::Up(26), &known);
     assert_eq!(
         (viewport.held().unwrap().2, viewport.wants_older(&known)),
         (0, false)
     );
-    viewport.go(Step::Up(1), &known);
+    viewport.go(TravelStep::Up(1), &known);
     assert!(viewport.wants_older(&known));
     let seen = screen(&mut viewport, &known);
     known.prepend(&history(&records, 1, 19));
@@ -221,7 +221,7 @@ fn a_cell_is_a_place_in_the_text() {
         (7, 2, tool),
         (19, 2, tool),
     ] {
-        let expected = Some(Place {
+        let expected = Some(SourcePlace {
             part: id(index),
             offset,
         });
@@ -242,7 +242,7 @@ fn however_long_the_conversation_only_what_is_near_is_laid_out() {
     });
     let mut viewport = Viewport::with(lay);
     viewport.resize(80, 40);
-    let laid = |viewport: &mut Viewport, known: &Conversation| {
+    let laid = |viewport: &mut Viewport, known: &ConversationStore| {
         let before = count.get();
         viewport.visible(known);
         viewport.wants_older(known);
@@ -257,28 +257,28 @@ fn however_long_the_conversation_only_what_is_near_is_laid_out() {
     pass(&mut known, &delta(0, "text", 0, "live"));
     assert!(laid(&mut viewport, &known) <= 1);
     for step in [
-        Step::Top,
-        Step::NextPrompt,
-        Step::Up(1),
-        Step::PreviousPrompt,
+        TravelStep::Top,
+        TravelStep::NextPrompt,
+        TravelStep::Up(1),
+        TravelStep::PreviousPrompt,
     ] {
         viewport.go(step, &known);
         assert!(laid(&mut viewport, &known) <= 70, "{step:?}");
     }
     for _ in 0..100 {
-        viewport.go(Step::PageDown, &known);
+        viewport.go(TravelStep::PageDown, &known);
         assert!(laid(&mut viewport, &known) <= 45);
-        viewport.go(Step::Down(1), &known);
+        viewport.go(TravelStep::Down(1), &known);
         assert!(laid(&mut viewport, &known) <= 2);
     }
     viewport.resize(60, 40);
     assert!(laid(&mut viewport, &known) <= 25);
     // One part of 100,000 rows.
     take(&mut known, 10_100, &text(&"x\n".repeat(100_000)));
-    viewport.go(Step::Bottom, &known);
+    viewport.go(TravelStep::Bottom, &known);
     assert!(laid(&mut viewport, &known) <= 25);
     for _ in 0..200 {
-        viewport.go(Step::PageUp, &known);
+        viewport.go(TravelStep::PageUp, &known);
         assert_eq!(laid(&mut viewport, &known), 0);
     }
     let held = viewport.held().map(|(part, _, row)| (part, row > 90_000));

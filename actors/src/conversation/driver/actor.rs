@@ -13,7 +13,7 @@ use harness_protocol::DeltaKind;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use super::outbox::{AppendId, Outbox, Step};
+use super::outbox::{AppendId, Outbox, OutboxStep};
 use super::timing::Timing;
 use crate::approval::Approver;
 use crate::blocking;
@@ -26,12 +26,12 @@ use crate::conversation::messages::{CompactError, Compacted, RunOutcome};
 use crate::conversation::past::{Ledger, revive};
 use crate::event::{Passing, event, passing_event};
 use crate::ids::{CallId, ConversationId, RunId};
-use crate::journal::{AppendError, Durability, Journal, NewRecord, Piece, Position, Record};
+use crate::journal::{AppendError, BlockPiece, Durability, Journal, NewRecord, Position, Record};
 use crate::model::messages::{CancelModelCall, DescribeModel, StartModelCall};
 use crate::send::tell;
 use crate::storage::StorageError;
 use crate::tool::messages::{CancelTool, RunTool};
-use crate::tool::{Jobs, Undo, has_happened};
+use crate::tool::{FileUndo, Jobs, has_happened};
 use crate::tool::{Registry, ToolCall};
 
 /// How many orders may wait for the actor; answers do not count against it.
@@ -57,7 +57,7 @@ pub struct Downstream {
     /// Writes summaries, if the model does not.
     pub summarizer: Option<Arc<dyn Summarizer>>,
     /// Takes changes back.
-    pub undo: Undo,
+    pub undo: FileUndo,
     /// Answers approvals.
     pub approver: Arc<dyn Approver>,
     /// The jobs in the background.
@@ -71,7 +71,7 @@ pub struct ConversationActor {
     pub(super) downstream: Downstream,
     pub(super) clock: Clock,
     pub(super) attendance: Attendance,
-    pub(super) state: State,
+    pub(super) state: ResidentState,
     /// The number of the last call of any machine.
     pub(super) calls: u64,
     pub(super) outbox: Outbox<Self>,
@@ -107,7 +107,7 @@ pub struct ConversationActor {
 }
 
 /// How much of the conversation is in memory.
-pub(super) enum State {
+pub(super) enum ResidentState {
     /// Nothing.
     Dormant,
     /// It is being read, or its journal replaced; these orders wait for it.
@@ -139,7 +139,7 @@ impl ConversationActor {
             downstream,
             clock,
             attendance,
-            state: State::Dormant,
+            state: ResidentState::Dormant,
             calls,
             outbox: Outbox::default(),
             appends: 0,
@@ -163,8 +163,8 @@ impl ConversationActor {
 
     pub(super) fn machine(&self) -> Option<&Machine> {
         match &self.state {
-            State::Alive(machine) => Some(machine),
-            State::Dormant | State::Reviving(_) => None,
+            ResidentState::Alive(machine) => Some(machine),
+            ResidentState::Dormant | ResidentState::Reviving(_) => None,
         }
     }
 
@@ -181,10 +181,10 @@ impl ConversationActor {
     pub(super) fn with_machine(&mut self, order: HeldOrder, ctx: &mut Context<Self>) {
         self.was_idle = false;
         match &mut self.state {
-            State::Alive(_) => order(self, Ok(()), ctx),
-            State::Reviving(orders) => orders.push(order),
-            State::Dormant => {
-                self.state = State::Reviving(vec![order]);
+            ResidentState::Alive(_) => order(self, Ok(()), ctx),
+            ResidentState::Reviving(orders) => orders.push(order),
+            ResidentState::Dormant => {
+                self.state = ResidentState::Reviving(vec![order]);
                 let reviving = revived(Arc::clone(&self.downstream.journal));
                 ctx.spawn(
                     reviving
@@ -212,11 +212,11 @@ impl ConversationActor {
                 } else {
                     resumed = machine.resume();
                 }
-                (State::Alive(Box::new(machine)), Ok(()))
+                (ResidentState::Alive(Box::new(machine)), Ok(()))
             }
-            Err(error) => (State::Dormant, Err(error)),
+            Err(error) => (ResidentState::Dormant, Err(error)),
         };
-        let State::Reviving(orders) = std::mem::replace(&mut self.state, next) else {
+        let ResidentState::Reviving(orders) = std::mem::replace(&mut self.state, next) else {
             return;
         };
         self.carry_out(resumed, ctx);
@@ -228,7 +228,7 @@ impl ConversationActor {
 
     pub(super) fn advance(&mut self, input: Input, ctx: &mut Context<Self>) {
         // A machine that was dropped waits for nothing.
-        if let State::Alive(machine) = &mut self.state {
+        if let ResidentState::Alive(machine) = &mut self.state {
             let effects = machine.handle(input);
             self.carry_out(effects, ctx);
         }
@@ -250,7 +250,7 @@ impl ConversationActor {
                     text,
                 }) => {
                     self.append(&mut records, Durability::Written, ctx);
-                    let piece = Piece {
+                    let piece = BlockPiece {
                         index,
                         kind,
                         offset,
@@ -276,7 +276,7 @@ impl ConversationActor {
                     } else if matches!(effect, Effect::Show(Passing::Discarded)) {
                         self.forget_kept();
                     }
-                    self.outbox.push(Step::Do(effect));
+                    self.outbox.push(OutboxStep::Do(effect));
                 }
             }
         }
@@ -320,7 +320,7 @@ impl ConversationActor {
             .journal
             .append(self.handed, records.clone(), durability);
         self.handed += records.len() as u64;
-        self.outbox.push(Step::Written {
+        self.outbox.push(OutboxStep::Written {
             append,
             records,
             positions: None,
@@ -349,7 +349,7 @@ impl ConversationActor {
     pub(super) fn proceed(&mut self, ctx: &mut Context<Self>) {
         while let Some(step) = self.outbox.next() {
             match step {
-                Step::Written {
+                OutboxStep::Written {
                     records, positions, ..
                 } => {
                     for (new, position) in records.iter().zip(positions.into_iter().flatten()) {
@@ -362,9 +362,11 @@ impl ConversationActor {
                         }
                     }
                 }
-                Step::Kept { pieces, .. } => pieces.into_iter().for_each(|piece| self.grow(piece)),
-                Step::Do(effect) => self.perform(effect, ctx),
-                Step::Answer(answer) => answer(self, Ok(())),
+                OutboxStep::Kept { pieces, .. } => {
+                    pieces.into_iter().for_each(|piece| self.grow(piece));
+                }
+                OutboxStep::Do(effect) => self.perform(effect, ctx),
+                OutboxStep::Answer(answer) => answer(self, Ok(())),
             }
         }
     }
@@ -418,8 +420,8 @@ impl ConversationActor {
     }
 
     /// Shows a piece of a block.
-    fn grow(&self, piece: Piece) {
-        let Piece {
+    fn grow(&self, piece: BlockPiece) {
+        let BlockPiece {
             index,
             kind,
             offset,

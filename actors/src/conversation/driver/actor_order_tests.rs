@@ -7,8 +7,8 @@ use serde_json::json;
 use super::*;
 use crate::compaction::SummaryRequest;
 use crate::conversation::messages::{
-    ChangeError, ChangeSettings, CompactConversation, ContinueRun, GetSettings, QueueMessage,
-    Resumption, WithdrawMessages,
+    ChangeConversationSettings, ChangeError, CompactConversation, ContinueRun, GetSettings,
+    QueueMessage, Resumption, WithdrawMessages,
 };
 use crate::ids::ItemId;
 
@@ -58,9 +58,9 @@ fn steer(content: &str) -> QueueMessage {
     }
 }
 
-fn change(max_turns: u32) -> ChangeSettings {
+fn change(max_turns: u32) -> ChangeConversationSettings {
     let patch = json!({"max_turns": max_turns});
-    ChangeSettings {
+    ChangeConversationSettings {
         patch: SettingsPatch::parse(patch.as_object().unwrap().clone()).unwrap(),
         by: None,
     }

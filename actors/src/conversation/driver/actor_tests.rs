@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use crate::approval::Operators;
 use bytes::Bytes;
-use harness_protocol::{Event, State as Shown};
+use harness_protocol::{ActivityState as Shown, Event};
 use tokio::sync::mpsc;
 
 use super::super::keep::PAUSE;
@@ -20,7 +20,9 @@ use crate::conversation::messages::{
     SubmitPrompt, WaitForEnd,
 };
 use crate::ids::CallId;
-use crate::journal::{Damage, Header, MemoryJournal, Page, PageLimit, Piece, Record};
+use crate::journal::{
+    BlockPiece, Header, JournalDamage, JournalPage, MemoryJournal, PageLimit, Record,
+};
 use crate::model::messages::ModelEvent;
 use crate::model::{ModelError, ModelFailure};
 use crate::reply::{Block, Object, ReplyEnd, StopReason};
@@ -148,11 +150,15 @@ impl Journal for Held {
         })
     }
 
-    fn read(&self, after: u64, limit: PageLimit) -> StorageFuture<Result<Page, StorageError>> {
+    fn read(
+        &self,
+        after: u64,
+        limit: PageLimit,
+    ) -> StorageFuture<Result<JournalPage, StorageError>> {
         self.memory.read(after, limit)
     }
 
-    fn keep(&self, _: u64, pieces: Vec<Piece>) -> StorageFuture<Result<(), StorageError>> {
+    fn keep(&self, _: u64, pieces: Vec<BlockPiece>) -> StorageFuture<Result<(), StorageError>> {
         let (sender, answer) = oneshot::channel();
         match &mut *self.keeping.lock().unwrap() {
             Some(keeping) => keeping.push_back((pieces.len(), sender)),
@@ -161,7 +167,7 @@ impl Journal for Held {
         Box::pin(async move { answer.await.unwrap() })
     }
 
-    fn check(&self) -> StorageFuture<Result<Damage, StorageError>> {
+    fn check(&self) -> StorageFuture<Result<JournalDamage, StorageError>> {
         self.memory.check()
     }
 
@@ -210,7 +216,7 @@ impl World {
             describe_model: probe.clone().recipient(),
             summarizer,
             approver: Arc::new(Operators),
-            undo: crate::tool::Undo {
+            undo: crate::tool::FileUndo {
                 before: None,
                 closed: Arc::default(),
                 redaction: crate::secret::Redaction::default(),

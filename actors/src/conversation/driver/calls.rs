@@ -15,7 +15,9 @@ use crate::conversation::machine::{Input, Machine, SummaryCall};
 use crate::conversation::past::Dropped;
 use crate::ids::CallId;
 use crate::model::messages::{CancelModelCall, DescribeModel, ModelEvent, StartModelCall};
-use crate::model::{HeadSettings, ModelChoice, ModelError, ModelRequest, Piece, RequestHead};
+use crate::model::{
+    HeadSettings, ModelChoice, ModelError, ModelRequest, RequestHead, RequestPiece,
+};
 use crate::reply::{Block, ReplyEnd};
 use crate::tool::messages::{CancelTool, RunTool, ToolEvent};
 use crate::tool::{ToolCall, ToolOutcome};
@@ -61,7 +63,7 @@ impl ConversationActor {
             spending: self.has_budget().then(|| ctx.address().recipient()),
         };
         if self.downstream.start_model_call.try_send(order).is_err() {
-            ctx.notify(Lost(call_id));
+            ctx.notify(LostCall(call_id));
         }
     }
 
@@ -79,7 +81,7 @@ impl ConversationActor {
             reply_to: ctx.address().recipient(),
         };
         if self.downstream.describe_model.try_send(order).is_err() {
-            ctx.notify(Lost(call_id));
+            ctx.notify(LostCall(call_id));
         }
     }
 
@@ -137,7 +139,7 @@ impl ConversationActor {
         });
         let content = serde_json::json!([{"type": "text", "text": request.prompt}]);
         let message = serde_json::json!({"role": "user", "content": content});
-        let message = Piece::Json(message.to_string().into());
+        let message = RequestPiece::Json(message.to_string().into());
         self.start_model_call(call_id, head.request(vec![message], false), ctx);
     }
 
@@ -195,7 +197,7 @@ impl ConversationActor {
             reply_to: ctx.address().recipient(),
         };
         if self.downstream.run_tool.try_send(order).is_err() {
-            ctx.notify(Lost(call_id));
+            ctx.notify(LostCall(call_id));
         }
     }
 
@@ -234,7 +236,7 @@ impl ConversationActor {
         } else {
             Duration::ZERO
         };
-        ctx.notify_later(Lost(call_id), limit);
+        ctx.notify_later(LostCall(call_id), limit);
     }
 }
 
@@ -262,12 +264,12 @@ impl Handler<ToolEvent> for ConversationActor {
 /// A call whose end will not come. Sent by the actor to itself.
 #[derive(Message)]
 #[rtype(result = "()")]
-pub(super) struct Lost(pub(super) CallId);
+pub(super) struct LostCall(pub(super) CallId);
 
-impl Handler<Lost> for ConversationActor {
+impl Handler<LostCall> for ConversationActor {
     type Result = ();
 
-    fn handle(&mut self, Lost(call_id): Lost, ctx: &mut Context<Self>) {
+    fn handle(&mut self, LostCall(call_id): LostCall, ctx: &mut Context<Self>) {
         self.advance(Input::CallLost(call_id), ctx);
         self.note_jobs(ctx);
     }

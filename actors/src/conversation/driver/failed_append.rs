@@ -2,8 +2,8 @@
 
 use actix::prelude::*;
 
-use super::actor::{ConversationActor, State};
-use super::outbox::{AppendId, Step};
+use super::actor::{ConversationActor, ResidentState};
+use super::outbox::{AppendId, OutboxStep};
 use crate::conversation::machine::{Effect, Input, Machine};
 use crate::conversation::messages::{CompactError, RunOutcome, SubmitError};
 use crate::event::Passing;
@@ -16,17 +16,19 @@ impl ConversationActor {
         let reason = error.to_string();
         log::error!("conversation {}: {reason}", self.id);
         let outcome = RunOutcome::NotKept(reason.clone());
-        match std::mem::replace(&mut self.state, State::Dormant) {
-            State::Alive(machine) => self.drop_machine(*machine, &outcome, ctx),
-            state @ (State::Dormant | State::Reviving(_)) => self.state = state,
+        match std::mem::replace(&mut self.state, ResidentState::Dormant) {
+            ResidentState::Alive(machine) => self.drop_machine(*machine, &outcome, ctx),
+            state @ (ResidentState::Dormant | ResidentState::Reviving(_)) => self.state = state,
         }
         let mut held_orders = false;
         for step in self.outbox.cut(append) {
             match step {
-                Step::Answer(answer) => answer(self, Err(SubmitError::NotKept(reason.clone()))),
-                Step::Do(Effect::EndRun(run, _)) => self.last = Some((run, outcome.clone())),
-                Step::Do(effect) => held_orders |= matches!(effect, Effect::Rewrite { .. }),
-                Step::Written { .. } | Step::Kept { .. } => {}
+                OutboxStep::Answer(answer) => {
+                    answer(self, Err(SubmitError::NotKept(reason.clone())));
+                }
+                OutboxStep::Do(Effect::EndRun(run, _)) => self.last = Some((run, outcome.clone())),
+                OutboxStep::Do(effect) => held_orders |= matches!(effect, Effect::Rewrite { .. }),
+                OutboxStep::Written { .. } | OutboxStep::Kept { .. } => {}
             }
         }
         let lost = CompactError::Order(SubmitError::NotKept(reason.clone()));
@@ -36,9 +38,10 @@ impl ConversationActor {
         for (_, waiter) in self.waiting.extract_if(.., is_dropped) {
             drop(waiter.send(outcome.clone()));
         }
-        self.outbox.push(Step::Do(Effect::Show(Passing::Discarded)));
         self.outbox
-            .push(Step::Do(Effect::Show(Passing::Failed(reason))));
+            .push(OutboxStep::Do(Effect::Show(Passing::Discarded)));
+        self.outbox
+            .push(OutboxStep::Do(Effect::Show(Passing::Failed(reason))));
         self.proceed(ctx);
         if held_orders {
             self.take_held_orders(ctx);

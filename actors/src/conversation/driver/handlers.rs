@@ -7,9 +7,9 @@ use futures_util::future::FutureExt as _;
 use harness_protocol::SettingsAnswer;
 use tokio::sync::oneshot;
 
-use super::actor::{ConversationActor, HeldOrder, State};
-use super::outbox::Step;
-use crate::conversation::machine::{Input, Machine, Order, Taken, listed};
+use super::actor::{ConversationActor, HeldOrder, ResidentState};
+use super::outbox::OutboxStep;
+use crate::conversation::machine::{ConversationOrder, Input, Machine, OrderResult, listed};
 use crate::conversation::messages::{
     CancelRun, CompactConversation, CompactError, Compacted, EndIfIdle, GetOverview, GetSettings,
     IsRunning, MakeWay, Overview, RetireIfIdle, RunOutcome, StopRuns, SubmitError, WaitForEnd,
@@ -22,7 +22,7 @@ use crate::storage::StorageError;
 impl ConversationActor {
     /// Gives an order to the machine and answers when its records are written. `taken` runs as soon as
     /// the machine takes the order.
-    fn order<O: Order>(
+    fn order<O: ConversationOrder>(
         &mut self,
         order: O,
         taken: impl FnOnce(&mut Self) + 'static,
@@ -42,7 +42,7 @@ impl ConversationActor {
                         // The receiver may be gone; nothing to do then.
                         drop(answer.send(kept.map(|()| value).map_err(O::Refusal::from)));
                     };
-                    actor.outbox.push(Step::Answer(Box::new(answer)));
+                    actor.outbox.push(OutboxStep::Answer(Box::new(answer)));
                     actor.proceed(ctx);
                 }
                 Err(refusal) => drop(answer.send(Err(refusal))),
@@ -52,8 +52,8 @@ impl ConversationActor {
         Box::pin(receiver.map(|answer| answer.unwrap_or_else(|_| Err(gone().into()))))
     }
 
-    fn ask_machine<O: Order>(&mut self, order: O) -> Taken<O> {
-        let State::Alive(machine) = &mut self.state else {
+    fn ask_machine<O: ConversationOrder>(&mut self, order: O) -> OrderResult<O> {
+        let ResidentState::Alive(machine) = &mut self.state else {
             return Err(gone().into());
         };
         let journal = &self.downstream.journal;
@@ -74,7 +74,7 @@ impl ConversationActor {
 
     /// Whether nothing is under way.
     fn is_idle(&self) -> bool {
-        let is_reviving = matches!(self.state, State::Reviving(_));
+        let is_reviving = matches!(self.state, ResidentState::Reviving(_));
         let is_working = self.run().is_some() || self.is_compacting();
         !is_working && self.outbox.is_empty() && !is_reviving
     }
@@ -99,7 +99,10 @@ fn gone() -> SubmitError {
 
 impl<O> Handler<O> for ConversationActor
 where
-    O: Order + Message<Result = Result<<O as Order>::Answer, <O as Order>::Refusal>>,
+    O: ConversationOrder
+        + Message<
+            Result = Result<<O as ConversationOrder>::Answer, <O as ConversationOrder>::Refusal>,
+        >,
 {
     type Result = ResponseFuture<Result<O::Answer, O::Refusal>>;
 
@@ -175,13 +178,13 @@ impl Handler<StopRuns> for ConversationActor {
         let settle: HeldOrder = Box::new(move |actor, _, ctx| {
             // The receiver may be gone; nothing to do then.
             let answer = |_: &Self, _| settled.send(()).unwrap_or_default();
-            actor.outbox.push(Step::Answer(Box::new(answer)));
+            actor.outbox.push(OutboxStep::Answer(Box::new(answer)));
             actor.proceed(ctx);
         });
         match &mut self.state {
             // A journal that is being replaced is not to be left half way.
-            State::Reviving(orders) => orders.push(settle),
-            State::Dormant | State::Alive(_) => settle(self, Ok(()), ctx),
+            ResidentState::Reviving(orders) => orders.push(settle),
+            ResidentState::Dormant | ResidentState::Alive(_) => settle(self, Ok(()), ctx),
         }
         Box::pin(async {
             if let Some(end) = end {
@@ -251,7 +254,7 @@ impl Handler<GetOverview> for ConversationActor {
                     }
                     Err(_) => actor.answer_with_glance(answer),
                 };
-                self.outbox.push(Step::Answer(Box::new(answer)));
+                self.outbox.push(OutboxStep::Answer(Box::new(answer)));
                 self.proceed(ctx);
             }
             None => self.answer_with_glance(answer),

@@ -4,8 +4,8 @@ use actix::prelude::*;
 use futures_util::future::FutureExt as _;
 use tokio::sync::oneshot;
 
-use super::actor::{ConversationActor, HeldOrder, State};
-use super::outbox::Step;
+use super::actor::{ConversationActor, HeldOrder, ResidentState};
+use super::outbox::OutboxStep;
 use crate::conversation::machine::{Input, Machine};
 use crate::conversation::messages::NoteJobs;
 use crate::journal::{NewRecord, Record};
@@ -42,7 +42,7 @@ impl Handler<NoteJobs> for ConversationActor {
     type Result = ResponseFuture<()>;
 
     fn handle(&mut self, _: NoteJobs, ctx: &mut Context<Self>) -> Self::Result {
-        let is_asleep = matches!(self.state, State::Dormant);
+        let is_asleep = matches!(self.state, ResidentState::Dormant);
         if self.ended || (self.stopping && is_asleep) {
             // The next one that opens it finds that they are gone.
             return Box::pin(async {});
@@ -52,7 +52,7 @@ impl Handler<NoteJobs> for ConversationActor {
             actor.note_jobs(ctx);
             // The receiver may be gone; nothing to do then.
             let answer = |_: &Self, _| noted.send(()).unwrap_or_default();
-            actor.outbox.push(Step::Answer(Box::new(answer)));
+            actor.outbox.push(OutboxStep::Answer(Box::new(answer)));
             actor.proceed(ctx);
         });
         self.with_machine(order, ctx);

@@ -6,8 +6,8 @@ use actix::prelude::*;
 use tokio::time::Instant;
 
 use super::actor::ConversationActor;
-use super::outbox::{AppendId, Keeping, Step};
-use crate::journal::Piece;
+use super::outbox::{AppendId, Keeping, OutboxStep};
+use crate::journal::BlockPiece;
 use crate::send::tell;
 use crate::storage::StorageError;
 
@@ -16,14 +16,14 @@ pub(super) const PAUSE: Duration = Duration::from_millis(1);
 
 impl ConversationActor {
     /// Shows a piece of a block when it is kept. What grows without being read needs not be.
-    pub(super) fn keep(&mut self, piece: Piece, ctx: &mut Context<Self>) {
+    pub(super) fn keep(&mut self, piece: BlockPiece, ctx: &mut Context<Self>) {
         if self.is_unkept && piece.offset > 0 {
             return;
         }
         self.is_unkept = false;
         match self.outbox.gathering() {
             Some(pieces) => gather(pieces, piece),
-            None => self.outbox.push(Step::Kept {
+            None => self.outbox.push(OutboxStep::Kept {
                 pieces: vec![piece],
                 keeping: Keeping::Gathering,
             }),
@@ -65,7 +65,7 @@ impl ConversationActor {
         let to = ctx.address().recipient();
         actix::spawn(async move {
             let result = keeping.await;
-            tell(&to, Kept { id, result });
+            tell(&to, PiecesPersisted { id, result });
         });
         true
     }
@@ -78,7 +78,7 @@ impl ConversationActor {
 }
 
 /// Adds a piece to others. One that continues the last one becomes a part of it.
-fn gather(pieces: &mut Vec<Piece>, piece: Piece) {
+fn gather(pieces: &mut Vec<BlockPiece>, piece: BlockPiece) {
     match pieces.last_mut() {
         Some(last) if last.is_continued_by(&piece) => last.text += &piece.text,
         Some(_) | None => pieces.push(piece),
@@ -104,15 +104,15 @@ impl Handler<Gathered> for ConversationActor {
 /// Pieces are kept, or not. Sent by the actor to itself.
 #[derive(Message)]
 #[rtype(result = "()")]
-pub(super) struct Kept {
+pub(super) struct PiecesPersisted {
     id: AppendId,
     result: Result<(), StorageError>,
 }
 
-impl Handler<Kept> for ConversationActor {
+impl Handler<PiecesPersisted> for ConversationActor {
     type Result = ();
 
-    fn handle(&mut self, Kept { id, result }: Kept, ctx: &mut Context<Self>) {
+    fn handle(&mut self, PiecesPersisted { id, result }: PiecesPersisted, ctx: &mut Context<Self>) {
         self.keeps = self.keeps.saturating_sub(1);
         if let Err(error) = &result
             && !std::mem::replace(&mut self.is_unkept, true)

@@ -6,13 +6,13 @@ use std::collections::VecDeque;
 use crate::conversation::machine::Effect;
 use crate::conversation::messages::SubmitError;
 use crate::ids::{CallId, RunId};
-use crate::journal::{NewRecord, Piece, Position};
+use crate::journal::{BlockPiece, NewRecord, Position};
 
 /// Names one append of this process.
 pub(super) type AppendId = u64;
 
 /// Answers a question or an order. Takes the actor, and whether everything before it is on record.
-pub(super) type Answer<A> = Box<dyn FnOnce(&A, Result<(), SubmitError>)>;
+pub(super) type OutboxAnswer<A> = Box<dyn FnOnce(&A, Result<(), SubmitError>)>;
 
 /// The state of pieces that must be kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,7 +30,7 @@ pub(super) enum Keeping {
     clippy::large_enum_variant,
     reason = "few steps wait, and none for long"
 )]
-pub(super) enum Step<A> {
+pub(super) enum OutboxStep<A> {
     /// Show these records, once they are written.
     Written {
         append: AppendId,
@@ -39,18 +39,18 @@ pub(super) enum Step<A> {
     },
     /// Show these pieces of unfinished blocks, once they are kept.
     Kept {
-        pieces: Vec<Piece>,
+        pieces: Vec<BlockPiece>,
         keeping: Keeping,
     },
     /// Do this.
     Do(Effect),
     /// Tell that everything before was done, or why not.
-    Answer(Answer<A>),
+    Answer(OutboxAnswer<A>),
 }
 
 /// The queue of what an actor is to do.
 pub(super) struct Outbox<A> {
-    steps: VecDeque<Step<A>>,
+    steps: VecDeque<OutboxStep<A>>,
 }
 
 impl<A> Default for Outbox<A> {
@@ -62,7 +62,7 @@ impl<A> Default for Outbox<A> {
 }
 
 impl<A> Outbox<A> {
-    pub(super) fn push(&mut self, step: Step<A>) {
+    pub(super) fn push(&mut self, step: OutboxStep<A>) {
         self.steps.push_back(step);
     }
 
@@ -73,7 +73,7 @@ impl<A> Outbox<A> {
     /// Notes that records were written.
     pub(super) fn written(&mut self, id: AppendId, written: Vec<Position>) {
         for step in &mut self.steps {
-            if let Step::Written {
+            if let OutboxStep::Written {
                 append, positions, ..
             } = step
                 && *append == id
@@ -85,9 +85,9 @@ impl<A> Outbox<A> {
     }
 
     /// The pieces that wait to be handed to the journal, if nothing was decided since.
-    pub(super) fn gathering(&mut self) -> Option<&mut Vec<Piece>> {
+    pub(super) fn gathering(&mut self) -> Option<&mut Vec<BlockPiece>> {
         match self.steps.back_mut() {
-            Some(Step::Kept {
+            Some(OutboxStep::Kept {
                 pieces,
                 keeping: Keeping::Gathering,
             }) => Some(pieces),
@@ -100,32 +100,38 @@ impl<A> Outbox<A> {
         self.steps.iter().any(Self::is_gathered)
     }
 
-    fn is_gathered(step: &Step<A>) -> bool {
+    fn is_gathered(step: &OutboxStep<A>) -> bool {
         match step {
-            Step::Kept { keeping, .. } => *keeping == Keeping::Gathering,
-            Step::Written { .. } | Step::Do(_) | Step::Answer(_) => false,
+            OutboxStep::Kept { keeping, .. } => *keeping == Keeping::Gathering,
+            OutboxStep::Written { .. } | OutboxStep::Do(_) | OutboxStep::Answer(_) => false,
         }
     }
 
     /// Takes the first pieces that were gathered; the journal is to have them under this name.
-    pub(super) fn hand(&mut self, id: AppendId) -> Option<Vec<Piece>> {
+    pub(super) fn hand(&mut self, id: AppendId) -> Option<Vec<BlockPiece>> {
         self.steps.iter_mut().find_map(|step| match step {
-            Step::Kept { pieces, keeping } if *keeping == Keeping::Gathering => {
+            OutboxStep::Kept { pieces, keeping } if *keeping == Keeping::Gathering => {
                 *keeping = Keeping::Handed(id);
                 Some(pieces.clone())
             }
-            Step::Kept { .. } | Step::Written { .. } | Step::Do(_) | Step::Answer(_) => None,
+            OutboxStep::Kept { .. }
+            | OutboxStep::Written { .. }
+            | OutboxStep::Do(_)
+            | OutboxStep::Answer(_) => None,
         })
     }
 
     /// Notes that pieces were written, or drops them.
     pub(super) fn kept(&mut self, id: AppendId, is_written: bool) {
         self.steps.retain_mut(|step| match step {
-            Step::Kept { keeping, .. } if *keeping == Keeping::Handed(id) => {
+            OutboxStep::Kept { keeping, .. } if *keeping == Keeping::Handed(id) => {
                 *keeping = Keeping::Written;
                 is_written
             }
-            Step::Kept { .. } | Step::Written { .. } | Step::Do(_) | Step::Answer(_) => true,
+            OutboxStep::Kept { .. }
+            | OutboxStep::Written { .. }
+            | OutboxStep::Do(_)
+            | OutboxStep::Answer(_) => true,
         });
     }
 
@@ -135,19 +141,19 @@ impl<A> Outbox<A> {
     }
 
     /// The next thing that can be done now.
-    pub(super) fn next(&mut self) -> Option<Step<A>> {
-        let is_open = |step: &mut Step<A>| match step {
-            Step::Written { positions, .. } => positions.is_some(),
-            Step::Kept { keeping, .. } => *keeping == Keeping::Written,
-            Step::Do(_) | Step::Answer(_) => true,
+    pub(super) fn next(&mut self) -> Option<OutboxStep<A>> {
+        let is_open = |step: &mut OutboxStep<A>| match step {
+            OutboxStep::Written { positions, .. } => positions.is_some(),
+            OutboxStep::Kept { keeping, .. } => *keeping == Keeping::Written,
+            OutboxStep::Do(_) | OutboxStep::Answer(_) => true,
         };
         self.steps.pop_front_if(is_open)
     }
 
     /// Takes a call off that was not made yet.
     pub(super) fn take_back(&mut self, id: &CallId) -> bool {
-        let is_it = |step: &Step<A>| match step {
-            Step::Do(
+        let is_it = |step: &OutboxStep<A>| match step {
+            OutboxStep::Do(
                 Effect::CallModel(made)
                 | Effect::DescribeModel { call_id: made, .. }
                 | Effect::TellDropped(made, _)
@@ -155,7 +161,10 @@ impl<A> Outbox<A> {
                 | Effect::RunTool(made, ..)
                 | Effect::KeepChange(made, ..),
             ) => made == id,
-            Step::Do(_) | Step::Written { .. } | Step::Kept { .. } | Step::Answer(_) => false,
+            OutboxStep::Do(_)
+            | OutboxStep::Written { .. }
+            | OutboxStep::Kept { .. }
+            | OutboxStep::Answer(_) => false,
         };
         let place = self.steps.iter().position(is_it);
         place.and_then(|place| self.steps.remove(place)).is_some()
@@ -163,14 +172,13 @@ impl<A> Outbox<A> {
 
     /// Whether the end of that run waits.
     pub(super) fn ends(&self, run: RunId) -> bool {
-        let is_it =
-            |step: &Step<A>| matches!(step, Step::Do(Effect::EndRun(ending, _)) if *ending == run);
+        let is_it = |step: &OutboxStep<A>| matches!(step, OutboxStep::Do(Effect::EndRun(ending, _)) if *ending == run);
         self.steps.iter().any(is_it)
     }
 
     /// Takes the records of an append off, with all that waits behind them. What stands before
     /// them was taken by the journal, or will be.
-    pub(super) fn cut(&mut self, id: AppendId) -> VecDeque<Step<A>> {
+    pub(super) fn cut(&mut self, id: AppendId) -> VecDeque<OutboxStep<A>> {
         let place = self.place(id).unwrap_or(self.steps.len());
         self.steps.split_off(place)
     }
@@ -181,7 +189,7 @@ impl<A> Outbox<A> {
     }
 
     fn place(&self, id: AppendId) -> Option<usize> {
-        let is_it = |step: &Step<A>| matches!(step, Step::Written { append, .. } if *append == id);
+        let is_it = |step: &OutboxStep<A>| matches!(step, OutboxStep::Written { append, .. } if *append == id);
         self.steps.iter().position(is_it)
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use actix::prelude::*;
 
-use super::actor::{ConversationActor, State};
+use super::actor::{ConversationActor, ResidentState};
 use crate::broadcast::messages::Publish;
 use crate::conversation::machine::Machine;
 use crate::conversation::messages::{CompactError, Compacted, SubmitError};
@@ -15,7 +15,7 @@ impl ConversationActor {
     /// From now on orders wait: the new journal is made of the records so far.
     pub(super) fn hold_orders(&mut self) {
         self.calls = self.machine().map_or(self.calls, Machine::calls);
-        self.state = State::Reviving(Vec::new());
+        self.state = ResidentState::Reviving(Vec::new());
     }
 
     /// Replaces the journal. The orders that wait are carried out then, by a machine that is read
@@ -45,13 +45,13 @@ impl ConversationActor {
 
     /// Carries out the orders that waited for the journal to be replaced.
     pub(super) fn take_held_orders(&mut self, ctx: &mut Context<Self>) {
-        match std::mem::replace(&mut self.state, State::Dormant) {
-            State::Reviving(orders) => {
+        match std::mem::replace(&mut self.state, ResidentState::Dormant) {
+            ResidentState::Reviving(orders) => {
                 for order in orders {
                     self.with_machine(order, ctx);
                 }
             }
-            state @ (State::Dormant | State::Alive(_)) => self.state = state,
+            state @ (ResidentState::Dormant | ResidentState::Alive(_)) => self.state = state,
         }
     }
 

@@ -33,7 +33,7 @@ impl Timing {
 
 #[cfg(test)]
 mod tests {
-    use harness_protocol::Usage;
+    use harness_protocol::TokenUsage;
     use serde_json::json;
 
     use super::*;
@@ -57,7 +57,7 @@ mod tests {
             outcome: Outcome::Completed,
             message: String::new(),
             totals: Ledger::default().totals().clone(),
-            run_usage: Usage::default(),
+            run_usage: TokenUsage::default(),
             duration_ms: None,
             by: None,
         }

@@ -7,8 +7,8 @@ use futures_util::future::FutureExt as _;
 use harness_protocol::{UndoAnswer, UndoOutcome, UndoTo, UndoneFile};
 use tokio::sync::oneshot;
 
-use super::actor::{ConversationActor, HeldOrder, State};
-use super::outbox::Step;
+use super::actor::{ConversationActor, HeldOrder, ResidentState};
+use super::outbox::OutboxStep;
 use crate::blocking;
 use crate::conversation::machine::{Machine, Undone};
 use crate::conversation::messages::{SubmitError, UndoChanges, UndoError};
@@ -16,10 +16,10 @@ use crate::conversation::past::{Changes, Meant};
 use crate::tool::{SeenBefore, sweep_beside};
 
 /// Where the answer goes.
-type Answer = oneshot::Sender<Result<UndoAnswer, UndoError>>;
+type UndoAnswerSender = oneshot::Sender<Result<UndoAnswer, UndoError>>;
 
 /// A finished undo: the record that it goes back to, and the answer to the operator.
-struct Done {
+struct FinishedUndo {
     behind: u64,
     answer: UndoAnswer,
 }
@@ -62,16 +62,16 @@ impl ConversationActor {
         }));
     }
 
-    fn undo(&mut self, order: UndoChanges, answer: Answer, ctx: &mut Context<Self>) {
-        let state = std::mem::replace(&mut self.state, State::Reviving(Vec::new()));
+    fn undo(&mut self, order: UndoChanges, answer: UndoAnswerSender, ctx: &mut Context<Self>) {
+        let state = std::mem::replace(&mut self.state, ResidentState::Reviving(Vec::new()));
         let working = self.take_back(order.to, order.dry_run);
         ctx.spawn(working.into_actor(self).map(move |done, actor, ctx| {
             // A journal that took no more has ended the machine meanwhile.
-            let is_held = matches!(actor.state, State::Reviving(_));
+            let is_held = matches!(actor.state, ResidentState::Reviving(_));
             let orders = match is_held {
                 true => match std::mem::replace(&mut actor.state, state) {
-                    State::Reviving(orders) => orders,
-                    State::Alive(_) | State::Dormant => Vec::new(),
+                    ResidentState::Reviving(orders) => orders,
+                    ResidentState::Alive(_) | ResidentState::Dormant => Vec::new(),
                 },
                 false => Vec::new(),
             };
@@ -87,7 +87,7 @@ impl ConversationActor {
         &self,
         to: Option<UndoTo>,
         is_dry: bool,
-    ) -> impl Future<Output = Result<Done, UndoError>> + use<> {
+    ) -> impl Future<Output = Result<FinishedUndo, UndoError>> + use<> {
         let (journal, end) = (Arc::clone(&self.downstream.journal), self.handed);
         let undo = self.downstream.undo.clone();
         async move {
@@ -102,18 +102,18 @@ impl ConversationActor {
             let work = blocking(move || undo.take_back(&changes, is_dry)).await;
             let files = work.map_err(|error| SubmitError::NotKept(error.to_string()))?;
             let answer = UndoAnswer { files, notes };
-            Ok(Done { behind, answer })
+            Ok(FinishedUndo { behind, answer })
         }
     }
 
     fn end_undo(
         &mut self,
         order: &UndoChanges,
-        done: Result<Done, UndoError>,
-        answer: Answer,
+        done: Result<FinishedUndo, UndoError>,
+        answer: UndoAnswerSender,
         ctx: &mut Context<Self>,
     ) {
-        let Done {
+        let FinishedUndo {
             behind,
             answer: told,
         } = match done {
@@ -133,8 +133,8 @@ impl ConversationActor {
             by: order.by.clone(),
         };
         let effects = match &mut self.state {
-            State::Alive(machine) => machine.undone(undone),
-            State::Dormant | State::Reviving(_) => {
+            ResidentState::Alive(machine) => machine.undone(undone),
+            ResidentState::Dormant | ResidentState::Reviving(_) => {
                 let lost = SubmitError::NotKept("the journal took no more meanwhile".to_owned());
                 return drop(answer.send(Err(lost.into())));
             }
@@ -144,7 +144,7 @@ impl ConversationActor {
             let kept = kept.map(|()| told);
             drop(answer.send(kept.map_err(UndoError::from)));
         };
-        self.outbox.push(Step::Answer(Box::new(told)));
+        self.outbox.push(OutboxStep::Answer(Box::new(told)));
         self.proceed(ctx);
     }
 }

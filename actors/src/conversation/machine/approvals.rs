@@ -7,19 +7,20 @@ use harness_protocol::{
 
 use super::Machine;
 use super::effect::Effect;
-use super::order::{Order, Taken};
-use super::run::{Run, Step};
-use super::tools::Tools;
-use crate::approval::{Decision, Policy, Rule};
+use super::order::{ConversationOrder, OrderResult};
+use super::run::{Run, RunStep};
+use super::tools::PendingCalls;
+use crate::approval::{ApprovalPolicy, Decision, Rule};
 use crate::conversation::messages::{
-    AnswerApproval, AnswerError, CancelRun, ChangeRules, MAX_RULES, RulesError, SubmitError,
+    AnswerApproval, AnswerError, CancelRun, ChangeConversationRules, MAX_RULES, RulesError,
+    SubmitError,
 };
 use crate::conversation::past::ApprovalEnd;
 use crate::ids::CallId;
 use crate::journal::{Activity, Record};
 use crate::tool::{ToolCall, ToolOutcome, digest};
 
-impl Order for AnswerApproval {
+impl ConversationOrder for AnswerApproval {
     type Answer = Answered;
     type Refusal = AnswerError;
 
@@ -29,7 +30,7 @@ impl Order for AnswerApproval {
     }
 
     /// The first answer counts; the same again is answered with the first.
-    fn apply(self, machine: &mut Machine) -> Taken<Self> {
+    fn apply(self, machine: &mut Machine) -> OrderResult<Self> {
         let Self { id, order } = self;
         if let Some(end) = machine.ledger.approvals().end_of(id) {
             return repeated(id, &order, end).map(|answered| (answered, vec![]));
@@ -92,7 +93,7 @@ impl Order for AnswerApproval {
     }
 }
 
-impl Order for ChangeRules {
+impl ConversationOrder for ChangeConversationRules {
     /// The rules of the run and of the conversation.
     type Answer = Vec<HeldRule>;
     type Refusal = RulesError;
@@ -103,7 +104,7 @@ impl Order for ChangeRules {
     }
 
     /// Changes the rules at once, also for what waits for an answer.
-    fn apply(self, machine: &mut Machine) -> Taken<Self> {
+    fn apply(self, machine: &mut Machine) -> OrderResult<Self> {
         let Self { add, remove, by } = self;
         if machine.stopping {
             return Err(SubmitError::Stopping.into());
@@ -180,7 +181,7 @@ impl Machine {
             return vec![];
         };
         run.folder_inode = folder_inode;
-        let Step::Tools(tools) = &run.step else {
+        let RunStep::Tools(tools) = &run.step else {
             return vec![];
         };
         let Some(call) = tools.runs(planned) else {
@@ -240,7 +241,7 @@ impl Machine {
 
     pub(super) fn decide(&self, tool: &str, subject: &Subject) -> Decision {
         let rules = self.rules();
-        let policy = Policy {
+        let policy = ApprovalPolicy {
             mode: self.mode(),
             rules: &rules,
             folder: &self.planner.folder,
@@ -320,7 +321,7 @@ impl Machine {
     /// The call waits for a decision.
     pub(super) fn hold(&mut self, planned: &CallId) {
         if let Some(Run {
-            step: Step::Tools(tools),
+            step: RunStep::Tools(tools),
             ..
         }) = &mut self.run
         {
@@ -331,7 +332,7 @@ impl Machine {
     /// Lets the call that was held do what it planned.
     pub(super) fn begin_effect(&mut self, subject: Subject) -> Vec<Effect> {
         let Some(Run {
-            step: Step::Tools(tools),
+            step: RunStep::Tools(tools),
             ..
         }) = &mut self.run
         else {
@@ -367,8 +368,8 @@ impl Machine {
 
     fn held(&self) -> Option<CallId> {
         match &self.run.as_ref()?.step {
-            Step::Tools(tools) => tools.held().cloned(),
-            Step::Describe(_) | Step::Summarize | Step::Model(_) => None,
+            RunStep::Tools(tools) => tools.held().cloned(),
+            RunStep::Describe(_) | RunStep::Summarize | RunStep::Model(_) => None,
         }
     }
 
@@ -415,12 +416,12 @@ impl Machine {
             return vec![];
         };
         let turns = self.ledger.turn().unwrap_or_default();
-        let mut tools = Tools::new(calls);
+        let mut tools = PendingCalls::new(calls);
         tools.hold_first(&mut self.last_call);
         self.run = Some(Run {
             turns,
             asked: turns,
-            step: Step::Tools(tools),
+            step: RunStep::Tools(tools),
             ..Run::new(id, plan, head)
         });
         allowed.map_or_else(Vec::new, |subject| self.begin_effect(subject))

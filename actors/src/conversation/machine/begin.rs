@@ -5,14 +5,14 @@ use harness_protocol::Queue;
 use super::Machine;
 use super::compaction::Compaction;
 use super::effect::Effect;
-use super::order::{Order, Taken};
+use super::order::{ConversationOrder, OrderResult};
 use super::run::Run;
 use crate::conversation::messages::{ContinueRun, Resumption, SubmitError, SubmitPrompt};
-use crate::conversation::past::Named;
+use crate::conversation::past::KeyedState;
 use crate::ids::RunId;
 use crate::journal::{Activity, Record};
 
-impl Order for SubmitPrompt {
+impl ConversationOrder for SubmitPrompt {
     type Answer = RunId;
     type Refusal = SubmitError;
 
@@ -22,14 +22,14 @@ impl Order for SubmitPrompt {
 
     /// Starts a run, after ending what a service left open when it died. A prompt that was taken
     /// before is answered with the run that it started then.
-    fn apply(self, machine: &mut Machine) -> Taken<Self> {
+    fn apply(self, machine: &mut Machine) -> OrderResult<Self> {
         let key = self.key.as_deref();
         if let Some(keyed) = key.and_then(|key| machine.ledger.keyed(key)) {
             return match keyed.named {
-                Named::Run(run) if keyed.is_of(&self.content, &self.attachments) => {
+                KeyedState::Run(run) if keyed.is_of(&self.content, &self.attachments) => {
                     Ok((run, vec![]))
                 }
-                Named::Run(_) | Named::Item(_) => Err(SubmitError::KeyReused),
+                KeyedState::Run(_) | KeyedState::Item(_) => Err(SubmitError::KeyReused),
             };
         }
         machine.check_prompt(&self.content)?;
@@ -56,14 +56,14 @@ impl Order for SubmitPrompt {
     }
 }
 
-impl Order for ContinueRun {
+impl ConversationOrder for ContinueRun {
     type Answer = RunId;
     type Refusal = SubmitError;
 
     /// Starts a run that continues from the unchanged past. If the last word is the model's, what
     /// waits is said first: steering, else follow-ups. A reply of which there is only what a crash
     /// cut is asked for anew if nothing waits.
-    fn apply(self, machine: &mut Machine) -> Taken<Self> {
+    fn apply(self, machine: &mut Machine) -> OrderResult<Self> {
         let Self {
             resumption,
             by,

@@ -3,11 +3,11 @@
 use super::Machine;
 use super::effect::Effect;
 use super::input::Input;
-use super::order::{Order, Taken};
-use super::run::{Ending, Step};
+use super::order::{ConversationOrder, OrderResult};
+use super::run::{RunEnding, RunStep};
 use crate::conversation::messages::{CancelRun, SubmitError, WithdrawMessages};
 
-impl Order for CancelRun {
+impl ConversationOrder for CancelRun {
     /// Whether something is to stop.
     type Answer = bool;
     type Refusal = SubmitError;
@@ -16,7 +16,7 @@ impl Order for CancelRun {
         Ok(None)
     }
 
-    fn apply(self, machine: &mut Machine) -> Taken<Self> {
+    fn apply(self, machine: &mut Machine) -> OrderResult<Self> {
         let stops = match (machine.run(), self.run) {
             (Some(going), Some(meant)) => going == meant,
             (Some(_), None) => true,
@@ -41,7 +41,7 @@ impl Machine {
             run.cancelled_by = order.by;
         }
         effects.extend(self.cancel_compaction());
-        effects.extend(self.end_early(Ending::Cancelled));
+        effects.extend(self.end_early(RunEnding::Cancelled));
         effects
     }
 
@@ -50,38 +50,38 @@ impl Machine {
         let mut effects = Vec::from_iter(self.cancel_compaction());
         // What waits for an operator's answer waits on when the service is back.
         if !self.waits_for_approval() {
-            effects.extend(self.end_early(Ending::Stopped));
+            effects.extend(self.end_early(RunEnding::Stopped));
         }
         effects
     }
 
-    fn end_early(&mut self, ending: Ending) -> Vec<Effect> {
+    fn end_early(&mut self, ending: RunEnding) -> Vec<Effect> {
         let Some(run) = &mut self.run else {
             return vec![];
         };
         // A stop outranks a cancel; a second cancel changes nothing.
         let is_first = run.ending.is_none();
-        if is_first || ending == Ending::Stopped {
+        if is_first || ending == RunEnding::Stopped {
             run.ending = Some(ending);
         }
         if !is_first {
             return vec![];
         }
-        if let Step::Tools(tools) = &run.step
+        if let RunStep::Tools(tools) = &run.step
             && tools.held().is_some()
         {
             let by = run.cancelled_by.clone();
             return self.withdraw_approval(by);
         }
         match &run.step {
-            Step::Describe(call_id) | Step::Model(call_id) => {
+            RunStep::Describe(call_id) | RunStep::Model(call_id) => {
                 vec![Effect::CancelModel(call_id.clone())]
             }
-            Step::Summarize => {
+            RunStep::Summarize => {
                 let call = self.compaction.cancel();
                 call.into_iter().map(Effect::CancelModel).collect()
             }
-            Step::Tools(tools) => tools.running().cloned().map(Effect::CancelTool).collect(),
+            RunStep::Tools(tools) => tools.running().cloned().map(Effect::CancelTool).collect(),
         }
     }
 }

@@ -1,11 +1,11 @@
 //! Commands that operators ran: each is put on record, and the next prompt tells the model.
 
 use super::Machine;
-use super::order::{Order, Taken};
+use super::order::{ConversationOrder, OrderResult};
 use crate::conversation::messages::{NoteCommand, SubmitError};
 use crate::journal::Record;
 
-impl Order for NoteCommand {
+impl ConversationOrder for NoteCommand {
     type Answer = ();
     type Refusal = SubmitError;
 
@@ -14,7 +14,7 @@ impl Order for NoteCommand {
         Ok(None)
     }
 
-    fn apply(self, machine: &mut Machine) -> Taken<Self> {
+    fn apply(self, machine: &mut Machine) -> OrderResult<Self> {
         let Self {
             command,
             result,

@@ -6,13 +6,13 @@
 use harness_protocol::CompactionReason;
 
 use super::Machine;
-use super::compaction::{Next, Progress};
+use super::compaction::{NextRequest, Progress};
 use super::effect::Effect;
 use super::manual::Manual;
-use super::order::{Order, Taken};
-use super::run::Step;
+use super::order::{ConversationOrder, OrderResult};
+use super::run::RunStep;
 use super::summary::{Summarizing, describe, object};
-use crate::compaction::{Cut, Told};
+use crate::compaction::{CompactionCut, DroppedPiece};
 use crate::conversation::messages::{CompactConversation, CompactError, Compacted, SubmitError};
 use crate::conversation::past::Dropped;
 use crate::ids::CallId;
@@ -20,13 +20,13 @@ use crate::journal::{Activity, Outcome, Record};
 use crate::model::messages::ModelEvent;
 use crate::model::{ModelError, ModelInfo};
 
-impl Order for CompactConversation {
+impl ConversationOrder for CompactConversation {
     type Answer = ();
     type Refusal = SubmitError;
 
     /// Summarizes for good: looks at what the model can take first. The order ends with one
     /// `Effect::EndCompaction` or `Effect::Rewrite`.
-    fn apply(self, machine: &mut Machine) -> Taken<Self> {
+    fn apply(self, machine: &mut Machine) -> OrderResult<Self> {
         machine.check_idle()?;
         if machine.ledger.history().is_empty() && machine.ledger.run().is_none() {
             let nothing = Effect::EndCompaction(Ok(Compacted::default()));
@@ -110,13 +110,13 @@ impl Machine {
 
     /// The API says that the request is too long. Tells what is done about it; nothing if nothing
     /// can be done.
-    pub(super) fn cut_for_overflow(&mut self) -> Option<(Cut, Dropped)> {
-        let next = Next::for_run(self.run.as_ref()?, &self.ledger);
+    pub(super) fn cut_for_overflow(&mut self) -> Option<(CompactionCut, Dropped)> {
+        let next = NextRequest::for_run(self.run.as_ref()?, &self.ledger);
         self.compaction.cut_for_overflow(&next)
     }
 
     /// Ends the turn that was too long, and summarizes.
-    pub(super) fn compact_overflow(&mut self, cut: (Cut, Dropped)) -> Vec<Effect> {
+    pub(super) fn compact_overflow(&mut self, cut: (CompactionCut, Dropped)) -> Vec<Effect> {
         let mut effects = self.end_turn(Outcome::Error);
         effects.extend(self.compact_run(CompactionReason::Overflow, cut));
         effects
@@ -126,13 +126,13 @@ impl Machine {
     pub(super) fn compact_run(
         &mut self,
         reason: CompactionReason,
-        (cut, dropped): (Cut, Dropped),
+        (cut, dropped): (CompactionCut, Dropped),
     ) -> Vec<Effect> {
         let Some(run) = &mut self.run else {
             return vec![];
         };
-        run.step = Step::Summarize;
-        let next = Next::for_run(run, &self.ledger);
+        run.step = RunStep::Summarize;
+        let next = NextRequest::for_run(run, &self.ledger);
         let call_id = self.last_call.next();
         let summarizing = self.compaction.attempt(reason, cut, &next, call_id);
         self.compacting(summarizing, dropped)
@@ -142,7 +142,7 @@ impl Machine {
     pub(super) fn dropped_told(
         &mut self,
         call_id: &CallId,
-        told: (Told, Option<Dropped>),
+        told: (DroppedPiece, Option<Dropped>),
     ) -> Vec<Effect> {
         let progress = self.compaction.take_piece(call_id, told);
         self.summary_progressed(progress)
@@ -223,7 +223,7 @@ impl Machine {
             effects.extend(self.end_as_asked());
             return effects;
         }
-        let next = Next::for_run(run, &self.ledger);
+        let next = NextRequest::for_run(run, &self.ledger);
         if !self.compaction.goes_without(failed.reason, &next) {
             let reason = error.to_owned();
             effects.extend(self.fail(ModelError::Compaction { reason }.into()));

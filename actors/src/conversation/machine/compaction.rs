@@ -9,10 +9,10 @@ use harness_protocol::{CompactionReason, ContextWindow};
 
 use super::effect::Effect;
 use super::manual::Manual;
-use super::plan::Plan;
+use super::plan::RunPlan;
 use super::run::Run;
-use super::summary::{Room, Summarizing, fitting, limit, readable, summary_tokens, window};
-use crate::compaction::{Cut, Goal, Told, finish};
+use super::summary::{Summarizing, SummaryRoom, fitting, limit, readable, summary_tokens, window};
+use crate::compaction::{CompactionCut, DroppedPiece, Goal, finish};
 use crate::conversation::messages::{CompactError, Compacted};
 use crate::conversation::past::{Dropped, History, Ledger, add};
 use crate::conversation::retrying;
@@ -49,21 +49,21 @@ pub(super) struct Compaction {
 
 /// The request that is to be made next.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Next<'a> {
-    pub(super) plan: &'a Plan,
+pub(super) struct NextRequest<'a> {
+    pub(super) plan: &'a RunPlan,
     pub(super) head_tokens: u64,
     pub(super) history: &'a History,
 }
 
 /// The step that the next request needs.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum CompactionVerdict {
     /// It can be made.
     Fits,
     /// First look up what the model can take.
     Describe,
     /// First put a summary in place of so much of the past.
-    Summarize(Cut, Dropped),
+    Summarize(CompactionCut, Dropped),
     /// It does not fit, and no summary helps.
     TooLong { tokens: u64, window: u64 },
 }
@@ -82,7 +82,7 @@ pub(super) enum Progress {
     Failed { ended: Summarizing, error: String },
 }
 
-impl<'a> Next<'a> {
+impl<'a> NextRequest<'a> {
     pub(super) fn for_run(run: &'a Run, ledger: &'a Ledger) -> Self {
         Self {
             plan: &run.plan,
@@ -99,29 +99,29 @@ impl<'a> Next<'a> {
 
 impl Compaction {
     /// Tells what is to be done before the request can be made.
-    pub(super) fn look(&mut self, next: &Next<'_>) -> Verdict {
+    pub(super) fn look(&mut self, next: &NextRequest<'_>) -> CompactionVerdict {
         let tokens = next.tokens();
         let settings = next.plan.compaction;
         if !settings.auto {
-            return Verdict::Fits;
+            return CompactionVerdict::Fits;
         }
         if !self.is_described && tokens > SMALL {
             self.is_described = true;
-            return Verdict::Describe;
+            return CompactionVerdict::Describe;
         }
         let Some(window) = self.window(next) else {
-            return Verdict::Fits;
+            return CompactionVerdict::Fits;
         };
         if tokens <= limit(settings, window) {
-            return Verdict::Fits;
+            return CompactionVerdict::Fits;
         }
         // As long as the request fits, what has failed again and again is not tried again.
         let is_hopeless = self.failures >= MAX_ATTEMPTS && tokens <= window;
         let may_try = self.attempts < MAX_ATTEMPTS && !is_hopeless;
         match may_try.then(|| self.plan_cut(next, window)).flatten() {
-            Some((cut, dropped)) => Verdict::Summarize(cut, dropped),
-            None if tokens > window => Verdict::TooLong { tokens, window },
-            None => Verdict::Fits,
+            Some((cut, dropped)) => CompactionVerdict::Summarize(cut, dropped),
+            None if tokens > window => CompactionVerdict::TooLong { tokens, window },
+            None => CompactionVerdict::Fits,
         }
     }
 
@@ -143,7 +143,10 @@ impl Compaction {
 
     /// The API says that the request is too long. Tells what is done about it; nothing if nothing
     /// can be done.
-    pub(super) fn cut_for_overflow(&mut self, next: &Next<'_>) -> Option<(Cut, Dropped)> {
+    pub(super) fn cut_for_overflow(
+        &mut self,
+        next: &NextRequest<'_>,
+    ) -> Option<(CompactionCut, Dropped)> {
         let may_try = !self.overflowed && self.attempts < MAX_ATTEMPTS;
         if !may_try || !next.plan.compaction.auto {
             return None;
@@ -154,7 +157,11 @@ impl Compaction {
     }
 
     /// Notes that there is no summary; whether the request is to be made without one.
-    pub(super) fn goes_without(&mut self, reason: CompactionReason, next: &Next<'_>) -> bool {
+    pub(super) fn goes_without(
+        &mut self,
+        reason: CompactionReason,
+        next: &NextRequest<'_>,
+    ) -> bool {
         self.failures += 1;
         let is_too_long = self
             .window(next)
@@ -163,7 +170,7 @@ impl Compaction {
     }
 
     /// Maximum number of tokens of a request. `None` if it is not known.
-    pub(super) fn window(&self, next: &Next<'_>) -> Option<u64> {
+    pub(super) fn window(&self, next: &NextRequest<'_>) -> Option<u64> {
         let known = window(next.plan, self.info.as_deref());
         let named = self.named_window;
         known.map_or(named, |known| {
@@ -172,7 +179,7 @@ impl Compaction {
     }
 
     /// The window, and the size of a request behind which a summary begins.
-    pub(super) fn context_window(&self, next: &Next<'_>) -> Option<ContextWindow> {
+    pub(super) fn context_window(&self, next: &NextRequest<'_>) -> Option<ContextWindow> {
         let tokens = self.window(next)?;
         let settings = next.plan.compaction;
         Some(ContextWindow {
@@ -183,7 +190,7 @@ impl Compaction {
 
     /// How many tokens the request may have that a summary makes room for. Where the API said that
     /// it is too long, fewer than it has, whatever else is known of the model.
-    fn window_of(&self, reason: CompactionReason, next: &Next<'_>) -> Option<u64> {
+    fn window_of(&self, reason: CompactionReason, next: &NextRequest<'_>) -> Option<u64> {
         let known = self.window(next);
         if reason != CompactionReason::Overflow {
             return known;
@@ -192,7 +199,7 @@ impl Compaction {
         Some(known.map_or(tokens, |known| known.min(tokens)))
     }
 
-    fn plan_cut(&self, next: &Next<'_>, window: u64) -> Option<(Cut, Dropped)> {
+    fn plan_cut(&self, next: &NextRequest<'_>, window: u64) -> Option<(CompactionCut, Dropped)> {
         let settings = fitting(next.plan.compaction, window);
         let info = self.info.as_deref();
         let goal = Goal {
@@ -209,8 +216,8 @@ impl Compaction {
     pub(super) fn attempt(
         &mut self,
         reason: CompactionReason,
-        cut: Cut,
-        next: &Next<'_>,
+        cut: CompactionCut,
+        next: &NextRequest<'_>,
         call_id: CallId,
     ) -> Summarizing {
         self.attempts += 1;
@@ -219,7 +226,7 @@ impl Compaction {
         let settings = window.map_or(settings, |window| fitting(settings, window));
         let info = self.info.as_deref();
         let allowance = summary_tokens(settings, info, next.tokens(), window);
-        let room = Room::new(allowance, info, window);
+        let room = SummaryRoom::new(allowance, info, window);
         Summarizing::new(call_id, reason, cut, next.plan, room)
     }
 
@@ -233,7 +240,7 @@ impl Compaction {
     pub(super) fn take_piece(
         &mut self,
         call_id: &CallId,
-        (told, rest): (Told, Option<Dropped>),
+        (told, rest): (DroppedPiece, Option<Dropped>),
     ) -> Progress {
         let summarizing = self.summarizing.as_mut();
         let Some(summarizing) = summarizing.filter(|it| it.call_id == *call_id) else {

@@ -1,6 +1,6 @@
 //! The inputs of a conversation.
 
-use crate::compaction::Told;
+use crate::compaction::DroppedPiece;
 use crate::conversation::messages::CancelRun;
 use crate::conversation::past::Dropped;
 use crate::ids::CallId;
@@ -22,7 +22,7 @@ pub enum Input {
         /// The summary's call.
         call_id: CallId,
         /// The piece, and what is dropped behind it.
-        told: (Told, Option<Dropped>),
+        told: (DroppedPiece, Option<Dropped>),
     },
     /// The tools' actor answered.
     Tool(ToolEvent),

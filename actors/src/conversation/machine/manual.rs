@@ -2,9 +2,10 @@
 
 use harness_protocol::CompactionReason;
 
-use super::plan::{Plan, Planner};
+use super::plan::{Planner, RunPlan};
 use super::summary::{
-    DEFAULT_WINDOW, MIN_SUMMARY, Room, Summarizing, fitting, readable, summary_tokens, window,
+    DEFAULT_WINDOW, MIN_SUMMARY, Summarizing, SummaryRoom, fitting, readable, summary_tokens,
+    window,
 };
 use crate::compaction::Goal;
 use crate::conversation::messages::CompactConversation;
@@ -18,14 +19,14 @@ pub(super) struct Manual {
     /// The look at what the model can take, as long as it goes on.
     pub(super) call_id: Option<CallId>,
     pub(super) order: CompactConversation,
-    pub(super) plan: Plan,
+    pub(super) plan: RunPlan,
     pub(super) head_tokens: u64,
     pub(super) cancelled: bool,
 }
 
 impl Manual {
     /// An order that waits for the answer of that call.
-    pub(super) fn new(order: CompactConversation, plan: Plan, call_id: CallId) -> Self {
+    pub(super) fn new(order: CompactConversation, plan: RunPlan, call_id: CallId) -> Self {
         Self {
             call_id: Some(call_id),
             order,
@@ -78,7 +79,7 @@ impl Manual {
         }
         let (cut, dropped) = cut.ok_or(tokens)?;
         let reason = CompactionReason::Manual;
-        let room = Room::new(summary, info, window);
+        let room = SummaryRoom::new(summary, info, window);
         let summarizing = Summarizing::new(last_call.next(), reason, cut, plan, room);
         Ok((summarizing, dropped))
     }

@@ -45,12 +45,12 @@ use crate::tool::messages::ToolEvent;
 use crate::tool::{Registry, ToolOutcome};
 use compaction::Compaction;
 use projected::projected;
-use run::{Run, Step};
+use run::{Run, RunStep};
 
 pub use effect::{Effect, SummaryCall};
 pub use input::Input;
 pub(super) use offered::listed;
-pub use order::{Order, Taken};
+pub use order::{ConversationOrder, OrderResult};
 pub use plan::{Defaults, Planner, Projection, SystemPromptBuilder, TurnInfo};
 pub(super) use undo::Undone;
 
@@ -198,8 +198,8 @@ impl Machine {
     /// Whether that call of the model is under way.
     fn waits_for_model(&self, call_id: &CallId) -> bool {
         let asked = self.run.as_ref().and_then(|run| match &run.step {
-            Step::Describe(call_id) | Step::Model(call_id) => Some(call_id),
-            Step::Summarize | Step::Tools(_) => None,
+            RunStep::Describe(call_id) | RunStep::Model(call_id) => Some(call_id),
+            RunStep::Summarize | RunStep::Tools(_) => None,
         });
         [self.compaction.call(), asked].contains(&Some(call_id))
     }
@@ -208,7 +208,7 @@ impl Machine {
     fn asking(&mut self, asked: &CallId) -> Option<&mut Run> {
         self.run
             .as_mut()
-            .filter(|run| matches!(&run.step, Step::Model(call_id) if call_id == asked))
+            .filter(|run| matches!(&run.step, RunStep::Model(call_id) if call_id == asked))
     }
 }
 

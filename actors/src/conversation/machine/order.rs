@@ -7,10 +7,11 @@ use crate::conversation::messages::SubmitError;
 
 /// The answer to an order when its effects are on record, and these effects; or the reason of its
 /// refusal.
-pub type Taken<O> = Result<(<O as Order>::Answer, Vec<Effect>), <O as Order>::Refusal>;
+pub type OrderResult<O> =
+    Result<(<O as ConversationOrder>::Answer, Vec<Effect>), <O as ConversationOrder>::Refusal>;
 
 /// An order to a conversation.
-pub trait Order: Sized + 'static {
+pub trait ConversationOrder: Sized + 'static {
     /// Its answer.
     type Answer: 'static;
     /// Why it is refused.
@@ -28,7 +29,7 @@ pub trait Order: Sized + 'static {
     ///
     /// # Errors
     /// Refused orders change nothing and show nothing.
-    fn apply(self, machine: &mut Machine) -> Taken<Self>;
+    fn apply(self, machine: &mut Machine) -> OrderResult<Self>;
 }
 
 impl Machine {
@@ -36,11 +37,11 @@ impl Machine {
     ///
     /// # Errors
     /// Refused orders change nothing and show nothing.
-    pub fn order<O: Order>(
+    pub fn order<O: ConversationOrder>(
         &mut self,
         order: O,
         check_room: impl FnOnce(usize) -> Result<(), SubmitError>,
-    ) -> Taken<O> {
+    ) -> OrderResult<O> {
         if let Some(bytes) = order.brings(self)? {
             check_room(bytes)?;
         }

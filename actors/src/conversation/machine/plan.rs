@@ -168,7 +168,7 @@ pub struct Planner {
 
 /// The plan of one run.
 #[derive(Debug, Clone)]
-pub(super) struct Plan {
+pub(super) struct RunPlan {
     /// The settings at the beginning of the run.
     pub(super) settings: FullSettings,
     pub(super) model: ModelChoice,
@@ -232,7 +232,7 @@ impl Planner {
     }
 
     /// The plan of a run that begins now, in a conversation that is offered these tools.
-    pub(super) fn plan(&self, own: &Settings, tools: Arc<[Value]>) -> Plan {
+    pub(super) fn plan(&self, own: &Settings, tools: Arc<[Value]>) -> RunPlan {
         let settings = own.over(&self.defaults.settings);
         let guidance = self.guidance.get();
         // A builder says all that is said.
@@ -241,7 +241,7 @@ impl Planner {
         } else {
             guidance.system_prompt(&settings.system_prompt, settings.context_files)
         };
-        Plan {
+        RunPlan {
             model: ModelChoice::from_id(settings.model.as_deref()),
             system_prompt,
             tools: Offered::new(tools, self.active_tools(own), &self.tools),
@@ -257,7 +257,7 @@ impl Planner {
     ///
     /// # Errors
     /// When the builder of the system prompt panics.
-    pub(super) fn head(&self, plan: &Plan, history: &History) -> Result<RequestHead, String> {
+    pub(super) fn head(&self, plan: &RunPlan, history: &History) -> Result<RequestHead, String> {
         let built = match &self.system_prompt {
             None => None,
             Some(builder) => {

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::plan::Projection;
 use crate::conversation::past::{History, first_violation};
-use crate::model::Piece;
+use crate::model::RequestPiece;
 
 /// The past as a projection has it. The past itself is never sent in its place: it may be there
 /// to leave something out.
@@ -18,7 +18,7 @@ use crate::model::Piece;
 pub(super) fn projected(
     projection: &dyn Projection,
     history: &History,
-) -> Result<Vec<Piece>, String> {
+) -> Result<Vec<RequestPiece>, String> {
     let project = || projection.project(history.values());
     let mut messages = catch_unwind(AssertUnwindSafe(project))
         .map_err(|_| "the projection of the past panicked".to_owned())?;
@@ -39,7 +39,7 @@ pub(super) fn projected(
 ///
 /// # Errors
 /// When one of them describes a file as nothing else does.
-fn pieces(messages: Vec<Value>) -> Result<Vec<Piece>, String> {
+fn pieces(messages: Vec<Value>) -> Result<Vec<RequestPiece>, String> {
     let mut pieces = Vec::new();
     let mut json = String::new();
     for (number, mut message) in messages.into_iter().enumerate() {
@@ -70,15 +70,15 @@ fn pieces(messages: Vec<Value>) -> Result<Vec<Piece>, String> {
         put(&mut pieces, &mut json, &mut files);
         json.push_str("]}");
     }
-    pieces.push(Piece::Json(json.into()));
+    pieces.push(RequestPiece::Json(json.into()));
     Ok(pieces)
 }
 
 /// Puts files behind what was written so far.
-fn put(pieces: &mut Vec<Piece>, json: &mut String, files: &mut Vec<Attachment>) {
+fn put(pieces: &mut Vec<RequestPiece>, json: &mut String, files: &mut Vec<Attachment>) {
     if !files.is_empty() {
-        pieces.push(Piece::Json(std::mem::take(json).into()));
-        pieces.push(Piece::Attachments(std::mem::take(files).into()));
+        pieces.push(RequestPiece::Json(std::mem::take(json).into()));
+        pieces.push(RequestPiece::Attachments(std::mem::take(files).into()));
     }
 }
 
@@ -101,7 +101,7 @@ mod tests {
     }
 
     /// The messages of a request of these pieces, its files as one text for all of a piece.
-    fn sent(pieces: Vec<Piece>) -> Value {
+    fn sent(pieces: Vec<RequestPiece>) -> Value {
         let model = ModelChoice {
             id: "m".into(),
             chosen: true,
@@ -112,10 +112,10 @@ mod tests {
         body["messages"].clone()
     }
 
-    fn files(pieces: &[Piece]) -> Vec<Vec<Attachment>> {
+    fn files(pieces: &[RequestPiece]) -> Vec<Vec<Attachment>> {
         let files = pieces.iter().filter_map(|piece| match piece {
-            Piece::Attachments(files) => Some(files.to_vec()),
-            Piece::Json(_) => None,
+            RequestPiece::Attachments(files) => Some(files.to_vec()),
+            RequestPiece::Json(_) => None,
         });
         files.collect()
     }

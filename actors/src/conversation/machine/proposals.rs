@@ -4,8 +4,8 @@ use harness_protocol::Subject;
 
 use super::Machine;
 use super::effect::Effect;
-use super::run::Step;
-use super::tools::Tools;
+use super::run::RunStep;
+use super::tools::PendingCalls;
 use crate::approval::Decision;
 use crate::conversation::past::{ReturnedCall, decision};
 use crate::ids::CallId;
@@ -120,10 +120,10 @@ impl Machine {
         }
     }
 
-    fn tools_now(&self) -> Option<&Tools> {
+    fn tools_now(&self) -> Option<&PendingCalls> {
         match &self.run.as_ref()?.step {
-            Step::Tools(tools) => Some(tools),
-            Step::Describe(_) | Step::Summarize | Step::Model(_) => None,
+            RunStep::Tools(tools) => Some(tools),
+            RunStep::Describe(_) | RunStep::Summarize | RunStep::Model(_) => None,
         }
     }
 }

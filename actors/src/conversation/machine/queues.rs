@@ -8,9 +8,9 @@ use harness_protocol::{Queue, QueueItem, QueueMode};
 
 use super::Machine;
 use super::effect::Effect;
-use super::order::{Order, Taken};
+use super::order::{ConversationOrder, OrderResult};
 use crate::conversation::messages::{QueueMessage, SubmitError, WithdrawMessages, WouldTake};
-use crate::conversation::past::Named;
+use crate::conversation::past::KeyedState;
 use crate::ids::{ItemId, RunId};
 use crate::journal::Record;
 
@@ -19,7 +19,7 @@ const MAX_QUEUED: usize = 100;
 /// How many bytes of text may wait in a conversation: the end of every run repeats what waits.
 const MAX_QUEUED_BYTES: usize = 4 * 1024 * 1024;
 
-impl Order for QueueMessage {
+impl ConversationOrder for QueueMessage {
     type Answer = ItemId;
     type Refusal = SubmitError;
 
@@ -28,14 +28,14 @@ impl Order for QueueMessage {
     }
 
     /// Queues a message. While no run is going it waits for the next one.
-    fn apply(self, machine: &mut Machine) -> Taken<Self> {
+    fn apply(self, machine: &mut Machine) -> OrderResult<Self> {
         let key = self.key.as_deref();
         if let Some(keyed) = key.and_then(|key| machine.ledger.keyed(key)) {
             return match keyed.named {
-                Named::Item(item) if keyed.is_of(&self.content, &self.attachments) => {
+                KeyedState::Item(item) if keyed.is_of(&self.content, &self.attachments) => {
                     Ok((item, vec![]))
                 }
-                Named::Item(_) | Named::Run(_) => Err(SubmitError::KeyReused),
+                KeyedState::Item(_) | KeyedState::Run(_) => Err(SubmitError::KeyReused),
             };
         }
         machine.check_queue(&self.content)?;
@@ -52,7 +52,7 @@ impl Order for QueueMessage {
     }
 }
 
-impl Order for WouldTake {
+impl ConversationOrder for WouldTake {
     type Answer = ();
     type Refusal = SubmitError;
 
@@ -60,12 +60,12 @@ impl Order for WouldTake {
         machine.message_brings(self.queue, &self.content, self.key.as_deref())
     }
 
-    fn apply(self, _: &mut Machine) -> Taken<Self> {
+    fn apply(self, _: &mut Machine) -> OrderResult<Self> {
         Ok(((), vec![]))
     }
 }
 
-impl Order for WithdrawMessages {
+impl ConversationOrder for WithdrawMessages {
     /// Which ones waited.
     type Answer = Vec<ItemId>;
     type Refusal = SubmitError;
@@ -74,7 +74,7 @@ impl Order for WithdrawMessages {
         Ok(None)
     }
 
-    fn apply(self, machine: &mut Machine) -> Taken<Self> {
+    fn apply(self, machine: &mut Machine) -> OrderResult<Self> {
         Ok(machine.withdraw(self))
     }
 }

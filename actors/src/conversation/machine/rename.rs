@@ -1,11 +1,11 @@
 //! Notes about the conversation as a whole: another title, a branch that continues elsewhere.
 
 use super::Machine;
-use super::order::{Order, Taken};
+use super::order::{ConversationOrder, OrderResult};
 use crate::conversation::messages::{NoteBranch, RenameConversation, SubmitError};
 use crate::journal::Record;
 
-impl Order for RenameConversation {
+impl ConversationOrder for RenameConversation {
     type Answer = ();
     type Refusal = SubmitError;
 
@@ -13,17 +13,17 @@ impl Order for RenameConversation {
         Ok(Some(self.title.len()))
     }
 
-    fn apply(self, machine: &mut Machine) -> Taken<Self> {
+    fn apply(self, machine: &mut Machine) -> OrderResult<Self> {
         let Self { title, by } = self;
         Ok(((), vec![machine.note(Record::Renamed { title, by })]))
     }
 }
 
-impl Order for NoteBranch {
+impl ConversationOrder for NoteBranch {
     type Answer = ();
     type Refusal = SubmitError;
 
-    fn apply(self, machine: &mut Machine) -> Taken<Self> {
+    fn apply(self, machine: &mut Machine) -> OrderResult<Self> {
         let Self {
             conversation,
             behind,

@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
-use super::plan::Plan;
-use super::tools::Tools;
+use super::plan::RunPlan;
+use super::tools::PendingCalls;
 use crate::ids::{CallId, RunId};
 use crate::model::RequestHead;
 
@@ -11,7 +11,7 @@ use crate::model::RequestHead;
 #[derive(Debug)]
 pub(super) struct Run {
     pub(super) id: RunId,
-    pub(super) plan: Plan,
+    pub(super) plan: RunPlan,
     /// The head of the requests of the turn.
     pub(super) head: RequestHead,
     /// How many turns it had.
@@ -19,8 +19,8 @@ pub(super) struct Run {
     /// How many of them since an operator said something.
     pub(super) asked: u32,
     pub(super) pauses: u32,
-    pub(super) step: Step,
-    pub(super) ending: Option<Ending>,
+    pub(super) step: RunStep,
+    pub(super) ending: Option<RunEnding>,
     /// The name of the first client that cancelled it.
     pub(super) cancelled_by: Option<String>,
     /// Whether the last status says something of the model's call.
@@ -36,7 +36,7 @@ pub(super) struct Run {
 
 impl Run {
     /// A run that is about to begin.
-    pub(super) fn new(id: RunId, plan: Plan, head: RequestHead) -> Self {
+    pub(super) fn new(id: RunId, plan: RunPlan, head: RequestHead) -> Self {
         Self {
             id,
             plan,
@@ -44,7 +44,7 @@ impl Run {
             turns: 0,
             asked: 0,
             pauses: 0,
-            step: Step::Summarize,
+            step: RunStep::Summarize,
             ending: None,
             cancelled_by: None,
             has_remark: false,
@@ -67,7 +67,7 @@ pub(super) struct RunReservations {
 
 /// The answer that a run waits for.
 #[derive(Debug)]
-pub(super) enum Step {
+pub(super) enum RunStep {
     /// The model's abilities.
     Describe(CallId),
     /// A summary.
@@ -75,12 +75,12 @@ pub(super) enum Step {
     /// A reply.
     Model(CallId),
     /// Tools.
-    Tools(Tools),
+    Tools(PendingCalls),
 }
 
 /// Why a run is to end as soon as what it waits for has stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Ending {
+pub(super) enum RunEnding {
     Cancelled,
     Stopped,
 }

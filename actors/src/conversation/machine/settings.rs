@@ -3,12 +3,14 @@
 use harness_protocol::{RenewTools, Settings, SettingsAnswer, are_no_tools};
 
 use super::Machine;
-use super::order::{Order, Taken};
-use crate::conversation::messages::{ChangeError, ChangeSettings, Given, SubmitError};
+use super::order::{ConversationOrder, OrderResult};
+use crate::conversation::messages::{
+    ChangeConversationSettings, ChangeError, GivenOrder, SubmitError,
+};
 use crate::journal::Record;
 use crate::tool::defined_name;
 
-impl Order for ChangeSettings {
+impl ConversationOrder for ChangeConversationSettings {
     type Answer = SettingsAnswer;
     type Refusal = ChangeError;
 
@@ -18,7 +20,7 @@ impl Order for ChangeSettings {
     }
 
     /// Changes settings from the next run on.
-    fn apply(self, machine: &mut Machine) -> Taken<Self> {
+    fn apply(self, machine: &mut Machine) -> OrderResult<Self> {
         let Self { patch, by } = self;
         if machine.stopping {
             return Err(ChangeError::Order(SubmitError::Stopping));
@@ -43,7 +45,7 @@ impl Order for ChangeSettings {
     }
 }
 
-impl Order for Given<RenewTools> {
+impl ConversationOrder for GivenOrder<RenewTools> {
     type Answer = SettingsAnswer;
     type Refusal = SubmitError;
 
@@ -54,7 +56,7 @@ impl Order for Given<RenewTools> {
     }
 
     /// Offers the tools that there are now, from the next run on.
-    fn apply(self, machine: &mut Machine) -> Taken<Self> {
+    fn apply(self, machine: &mut Machine) -> OrderResult<Self> {
         if machine.stopping {
             return Err(SubmitError::Stopping);
         }

@@ -3,12 +3,12 @@
 //! Invariant: a reservation is released only after a record of the usage that it was for, so that a crash in between
 //! counts too much rather than too little.
 
-use harness_protocol::Usage;
+use harness_protocol::TokenUsage;
 use harness_protocol::words::dollars;
 
 use super::Machine;
 use super::effect::Effect;
-use super::order::{Order, Taken};
+use super::order::{ConversationOrder, OrderResult};
 use super::run::RunReservations;
 use crate::budget::SpendingReservation;
 use crate::conversation::messages::SubmitError;
@@ -24,11 +24,11 @@ impl From<SubmitError> for ModelError {
     }
 }
 
-impl Order for ReserveSpending {
+impl ConversationOrder for ReserveSpending {
     type Answer = u32;
     type Refusal = ModelError;
 
-    fn apply(self, machine: &mut Machine) -> Taken<Self> {
+    fn apply(self, machine: &mut Machine) -> OrderResult<Self> {
         let Self {
             call_id,
             model,
@@ -76,7 +76,7 @@ impl Machine {
     }
 
     /// Settles the reservation of an attempt whose usage was recorded now.
-    pub(super) fn reply_recorded(&mut self, model: &str, usage: &Usage) -> Vec<Effect> {
+    pub(super) fn reply_recorded(&mut self, model: &str, usage: &TokenUsage) -> Vec<Effect> {
         let is_known = self.has_cost(model, usage);
         self.settle(|reserved| &mut reserved.attempt, is_known)
     }
@@ -90,13 +90,13 @@ impl Machine {
     }
 
     /// Settles the reservations of a summary whose usage was recorded now.
-    pub(super) fn summary_recorded(&mut self, model: &str, usage: &Usage) -> Vec<Effect> {
+    pub(super) fn summary_recorded(&mut self, model: &str, usage: &TokenUsage) -> Vec<Effect> {
         let is_known = self.has_cost(model, usage);
         self.settle(|reserved| &mut reserved.summary, is_known)
     }
 
     /// True if the cost of that usage is part of what the sums of the conversation cost.
-    fn has_cost(&self, model: &str, usage: &Usage) -> bool {
+    fn has_cost(&self, model: &str, usage: &TokenUsage) -> bool {
         let counted = ModelTotals::of_reply(usage);
         let is_known = self.planner.prices.cost(model, &counted).is_some();
         let is_counted = self.ledger.totals().models.contains_key(model);

@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
-use harness_protocol::{CompactionReason, Usage};
+use harness_protocol::{CompactionReason, TokenUsage};
 
 use super::effect::{Effect, SummaryCall};
-use super::plan::Plan;
-use crate::compaction::{CompactionSettings, Cut, SYSTEM_PROMPT, SummaryRequest, Told, prompt};
+use super::plan::RunPlan;
+use crate::compaction::{
+    CompactionCut, CompactionSettings, DroppedPiece, SYSTEM_PROMPT, SummaryRequest, prompt,
+};
 use crate::conversation::past::Dropped;
 use crate::ids::CallId;
 use crate::model::{ModelChoice, ModelInfo};
@@ -27,14 +29,14 @@ pub(super) struct Summarizing {
     max_tokens: u32,
     /// How many tokens the cut was planned with for the summary.
     pub(super) allowance: u64,
-    pub(super) cut: Cut,
+    pub(super) cut: CompactionCut,
     /// The part after the piece that was described last.
     pub(super) rest: Option<Dropped>,
     /// The summary so far.
     pub(super) summary: Option<String>,
     /// The text of the summary that includes the next piece.
     pub(super) text: String,
-    pub(super) usage: Usage,
+    pub(super) usage: TokenUsage,
     /// True if a client cancelled the summary.
     pub(super) cancelled: bool,
 }
@@ -47,9 +49,9 @@ impl Summarizing {
     pub(super) fn new(
         call_id: CallId,
         reason: CompactionReason,
-        cut: Cut,
-        plan: &Plan,
-        Room { allowance, room }: Room,
+        cut: CompactionCut,
+        plan: &RunPlan,
+        SummaryRoom { allowance, room }: SummaryRoom,
     ) -> Self {
         Self {
             call_id,
@@ -62,13 +64,13 @@ impl Summarizing {
             cut,
             rest: None,
             text: String::new(),
-            usage: Usage::default(),
+            usage: TokenUsage::default(),
             cancelled: false,
         }
     }
 
     /// Takes a piece of what is dropped.
-    pub(super) fn take(&mut self, told: Told, rest: Option<Dropped>) {
+    pub(super) fn take(&mut self, told: DroppedPiece, rest: Option<Dropped>) {
         if let Some(previous) = &told.previous {
             self.summary = Some(previous.clone());
         }
@@ -118,14 +120,14 @@ impl Summarizing {
 
 /// How many tokens a summary may have.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Room {
+pub(super) struct SummaryRoom {
     /// The allowance that the cut was planned with.
     pub(super) allowance: u64,
     /// The limit that the model gets: one that thinks does so within the same limit.
     pub(super) room: u64,
 }
 
-impl Room {
+impl SummaryRoom {
     pub(super) fn new(allowance: u64, info: Option<&ModelInfo>, window: Option<u64>) -> Self {
         let least = window.map_or(MIN_ROOM, |window| MIN_ROOM.min(window / 8));
         let most = info.and_then(|info| info.max_tokens).unwrap_or(u64::MAX);
@@ -137,7 +139,7 @@ impl Room {
 }
 
 /// Looks up what the model can take.
-pub(super) fn describe(call_id: CallId, plan: &Plan) -> Effect {
+pub(super) fn describe(call_id: CallId, plan: &RunPlan) -> Effect {
     Effect::DescribeModel {
         call_id,
         model: plan.model.clone(),
@@ -146,14 +148,14 @@ pub(super) fn describe(call_id: CallId, plan: &Plan) -> Effect {
 }
 
 /// How many tokens a request may have.
-pub(super) fn window(plan: &Plan, info: Option<&ModelInfo>) -> Option<u64> {
+pub(super) fn window(plan: &RunPlan, info: Option<&ModelInfo>) -> Option<u64> {
     info.and_then(|info| info.max_input_tokens)
         .filter(|window| *window > 0)
         .or(plan.settings.context_window)
 }
 
 /// How many tokens a request for a summary may have: of another model nothing is known.
-pub(super) fn readable(plan: &Plan, window: u64) -> u64 {
+pub(super) fn readable(plan: &RunPlan, window: u64) -> u64 {
     match &plan.settings.compaction_model {
         Some(other) if **other != *plan.model.id => window.min(DEFAULT_WINDOW),
         Some(_) | None => window,
@@ -194,7 +196,7 @@ pub(super) fn summary_tokens(
         .max(MIN_SUMMARY)
 }
 
-fn summary_model(plan: &Plan) -> ModelChoice {
+fn summary_model(plan: &RunPlan) -> ModelChoice {
     let own = plan.settings.compaction_model.as_deref();
     own.map_or_else(
         || plan.model.clone(),
@@ -206,7 +208,7 @@ fn summary_model(plan: &Plan) -> ModelChoice {
 }
 
 /// Token counts as the API names them.
-pub(super) fn object(usage: &Usage) -> Object {
+pub(super) fn object(usage: &TokenUsage) -> Object {
     [
         ("input_tokens", usage.input_tokens),
         ("output_tokens", usage.output_tokens),

@@ -4,8 +4,8 @@ use harness_protocol::ToolExecution;
 
 use super::Machine;
 use super::effect::Effect;
-use super::run::{Run, Step};
-use super::tools::Tools;
+use super::run::{Run, RunStep};
+use super::tools::PendingCalls;
 use crate::event::Passing;
 use crate::ids::CallId;
 use crate::journal::{Activity, Record, Unanswered};
@@ -28,9 +28,9 @@ impl Machine {
             | ToolExecution::Sequential
             | ToolExecution::SequentialFailFast => 1,
         };
-        let mut tools = Tools::new(calls);
+        let mut tools = PendingCalls::new(calls);
         let begun = tools.begin(at_once, &mut self.last_call);
-        run.step = Step::Tools(tools);
+        run.step = RunStep::Tools(tools);
         begun
     }
 
@@ -39,7 +39,7 @@ impl Machine {
         let Some(run) = &mut self.run else {
             return vec![];
         };
-        let Step::Tools(tools) = &mut run.step else {
+        let RunStep::Tools(tools) = &mut run.step else {
             return vec![];
         };
         let Some(results) = tools.finish(finished, outcome) else {
@@ -86,7 +86,7 @@ impl Machine {
     fn begin_next(&mut self) -> Vec<Effect> {
         match &mut self.run {
             Some(Run {
-                step: Step::Tools(tools),
+                step: RunStep::Tools(tools),
                 ..
             }) => tools.begin(1, &mut self.last_call),
             Some(_) | None => vec![],
@@ -96,7 +96,7 @@ impl Machine {
     /// Shows what a running call has written.
     pub(super) fn tool_shows(&self, call_id: &CallId, offset: u64, text: String) -> Vec<Effect> {
         let Some(Run {
-            step: Step::Tools(tools),
+            step: RunStep::Tools(tools),
             ..
         }) = &self.run
         else {

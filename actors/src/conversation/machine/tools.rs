@@ -8,19 +8,19 @@ use crate::tool::{ToolCall, ToolOutcome};
 
 /// The calls of a reply that have no recorded result yet, in its order.
 #[derive(Debug)]
-pub(super) struct Tools {
-    calls: VecDeque<Call>,
+pub(super) struct PendingCalls {
+    calls: VecDeque<PendingCall>,
 }
 
 #[derive(Debug)]
-struct Call {
+struct PendingCall {
     call: ToolCall,
-    state: State,
+    state: CallState,
 }
 
 /// The state of a call.
 #[derive(Debug, PartialEq)]
-enum State {
+enum CallState {
     /// It has not begun.
     Waiting,
     /// It runs.
@@ -31,11 +31,11 @@ enum State {
     Done(ToolOutcome),
 }
 
-impl Tools {
+impl PendingCalls {
     pub(super) fn new(calls: Vec<ToolCall>) -> Self {
-        let waiting = |call| Call {
+        let waiting = |call| PendingCall {
             call,
-            state: State::Waiting,
+            state: CallState::Waiting,
         };
         Self {
             calls: calls.into_iter().map(waiting).collect(),
@@ -45,10 +45,10 @@ impl Tools {
     /// Begins so many of the calls that wait.
     pub(super) fn begin(&mut self, at_once: usize, last_call: &mut CallId) -> Vec<Effect> {
         let waiting = self.calls.iter_mut();
-        let waiting = waiting.filter(|call| call.state == State::Waiting);
-        let begin = |Call { call, state }: &mut Call| {
+        let waiting = waiting.filter(|call| call.state == CallState::Waiting);
+        let begin = |PendingCall { call, state }: &mut PendingCall| {
             let call_id = last_call.next();
-            *state = State::Running(call_id.clone());
+            *state = CallState::Running(call_id.clone());
             Effect::RunTool(call_id, call.clone(), None)
         };
         waiting.take(at_once).map(begin).collect()
@@ -56,55 +56,56 @@ impl Tools {
 
     /// The call that runs under that name waits for a decision.
     pub(super) fn hold(&mut self, planned: &CallId) {
-        let is_it = |call: &&mut Call| matches!(&call.state, State::Running(id) if id == planned);
+        let is_it = |call: &&mut PendingCall| matches!(&call.state, CallState::Running(id) if id == planned);
         if let Some(call) = self.calls.iter_mut().find(is_it) {
-            call.state = State::Held(planned.clone());
+            call.state = CallState::Held(planned.clone());
         }
     }
 
     /// The first call waits for a decision.
     pub(super) fn hold_first(&mut self, last_call: &mut CallId) {
         if let Some(call) = self.calls.front_mut() {
-            call.state = State::Held(last_call.next());
+            call.state = CallState::Held(last_call.next());
         }
     }
 
     /// The name of the call that waits for a decision.
     pub(super) fn held(&self) -> Option<&CallId> {
         self.calls.iter().find_map(|call| match &call.state {
-            State::Held(call_id) => Some(call_id),
-            State::Waiting | State::Running(_) | State::Done(_) => None,
+            CallState::Held(call_id) => Some(call_id),
+            CallState::Waiting | CallState::Running(_) | CallState::Done(_) => None,
         })
     }
 
     /// Lets the call that waits for a decision run, under a new name.
     pub(super) fn release(&mut self, last_call: &mut CallId) -> Option<(CallId, ToolCall)> {
-        let is_held = |call: &&mut Call| matches!(call.state, State::Held(_));
+        let is_held = |call: &&mut PendingCall| matches!(call.state, CallState::Held(_));
         let call = self.calls.iter_mut().find(is_held)?;
         let call_id = last_call.next();
-        call.state = State::Running(call_id.clone());
+        call.state = CallState::Running(call_id.clone());
         Some((call_id, call.call.clone()))
     }
 
     /// The calls that run.
     pub(super) fn running(&self) -> impl Iterator<Item = &CallId> {
         self.calls.iter().filter_map(|call| match &call.state {
-            State::Running(call_id) => Some(call_id),
-            State::Waiting | State::Held(_) | State::Done(_) => None,
+            CallState::Running(call_id) => Some(call_id),
+            CallState::Waiting | CallState::Held(_) | CallState::Done(_) => None,
         })
     }
 
     /// The call that runs under that name.
     pub(super) fn runs(&self, call_id: &CallId) -> Option<&ToolCall> {
-        let is_it = |call: &&Call| matches!(&call.state, State::Running(id) if id == call_id);
+        let is_it =
+            |call: &&PendingCall| matches!(&call.state, CallState::Running(id) if id == call_id);
         self.calls.iter().find(is_it).map(|call| &call.call)
     }
 
     /// The call that runs under that name, or waits for a decision.
     pub(super) fn pending(&self, call_id: &CallId) -> Option<&ToolCall> {
-        let is_it = |call: &&Call| match &call.state {
-            State::Running(id) | State::Held(id) => id == call_id,
-            State::Waiting | State::Done(_) => false,
+        let is_it = |call: &&PendingCall| match &call.state {
+            CallState::Running(id) | CallState::Held(id) => id == call_id,
+            CallState::Waiting | CallState::Done(_) => false,
         };
         self.calls.iter().find(is_it).map(|call| &call.call)
     }
@@ -116,16 +117,16 @@ impl Tools {
         finished: &CallId,
         outcome: ToolOutcome,
     ) -> Option<Vec<(ToolCall, ToolOutcome)>> {
-        let is_it = |call: &&mut Call| match &call.state {
-            State::Running(id) | State::Held(id) => id == finished,
-            State::Waiting | State::Done(_) => false,
+        let is_it = |call: &&mut PendingCall| match &call.state {
+            CallState::Running(id) | CallState::Held(id) => id == finished,
+            CallState::Waiting | CallState::Done(_) => false,
         };
-        self.calls.iter_mut().find(is_it)?.state = State::Done(outcome);
-        let is_done = |call: &mut Call| matches!(call.state, State::Done(_));
+        self.calls.iter_mut().find(is_it)?.state = CallState::Done(outcome);
+        let is_done = |call: &mut PendingCall| matches!(call.state, CallState::Done(_));
         let mut results = Vec::new();
-        while let Some(Call {
+        while let Some(PendingCall {
             call,
-            state: State::Done(outcome),
+            state: CallState::Done(outcome),
         }) = self.calls.pop_front_if(is_done)
         {
             results.push((call, outcome));

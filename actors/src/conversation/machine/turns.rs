@@ -5,9 +5,9 @@ use std::sync::Arc;
 use harness_protocol::{CompactionReason, ContextWindow, Queue, words};
 
 use super::Machine;
-use super::compaction::{Next, Verdict};
+use super::compaction::{CompactionVerdict, NextRequest};
 use super::effect::Effect;
-use super::run::{Ending, Run, Step};
+use super::run::{Run, RunEnding, RunStep};
 use super::summary::describe;
 use crate::conversation::messages::RunOutcome;
 use crate::ids::CallId;
@@ -74,23 +74,26 @@ impl Machine {
         let Some(run) = &mut self.run else {
             return vec![];
         };
-        match self.compaction.look(&Next::for_run(run, &self.ledger)) {
-            Verdict::Fits => self.start_turn(),
-            Verdict::Describe => {
+        match self
+            .compaction
+            .look(&NextRequest::for_run(run, &self.ledger))
+        {
+            CompactionVerdict::Fits => self.start_turn(),
+            CompactionVerdict::Describe => {
                 let call_id = self.last_call.next();
-                run.step = Step::Describe(call_id.clone());
+                run.step = RunStep::Describe(call_id.clone());
                 vec![describe(call_id, &run.plan)]
             }
-            Verdict::Summarize(cut, dropped) => {
+            CompactionVerdict::Summarize(cut, dropped) => {
                 self.compact_run(CompactionReason::Threshold, (cut, dropped))
             }
-            Verdict::TooLong { tokens, window } => self.fail_too_long(tokens, window),
+            CompactionVerdict::TooLong { tokens, window } => self.fail_too_long(tokens, window),
         }
     }
 
     /// The window of the run's model, and where a summary begins, if they are known.
     pub(super) fn context_window(&self) -> Option<ContextWindow> {
-        let next = Next::for_run(self.run.as_ref()?, &self.ledger);
+        let next = NextRequest::for_run(self.run.as_ref()?, &self.ledger);
         self.compaction.context_window(&next)
     }
 
@@ -106,7 +109,7 @@ impl Machine {
         let Some(run) = &mut self.run else {
             return vec![];
         };
-        if !matches!(&run.step, Step::Describe(call_id) if call_id == described) {
+        if !matches!(&run.step, RunStep::Describe(call_id) if call_id == described) {
             return vec![];
         }
         self.compaction.described(info);
@@ -142,7 +145,7 @@ impl Machine {
         run.asked += 1;
         run.is_steered = false;
         run.has_remark = false;
-        run.step = Step::Model(call_id.clone());
+        run.step = RunStep::Model(call_id.clone());
         // A reply that was paused is continued first, unless another run began since.
         let is_due = run.turns == 1 || !self.ledger.history().is_paused();
         let started = Record::TurnStarted {
@@ -160,11 +163,11 @@ impl Machine {
 
     pub(super) fn end_as_asked(&mut self) -> Vec<Effect> {
         match self.run.as_ref().and_then(|run| run.ending) {
-            Some(Ending::Cancelled) => {
+            Some(RunEnding::Cancelled) => {
                 let ending = (Activity::Idle, Outcome::Cancelled);
                 self.end_with(ending, "cancelled", RunOutcome::Cancelled)
             }
-            Some(Ending::Stopped) => {
+            Some(RunEnding::Stopped) => {
                 let ending = (Activity::Error, Outcome::Interrupted);
                 let message = "interrupted: the service was stopped";
                 self.end_with(ending, message, RunOutcome::Cancelled)

@@ -31,7 +31,7 @@ pub enum ApprovalEnd {
 
 /// The approvals of a conversation.
 #[derive(Debug, Default)]
-pub struct Approvals {
+pub struct ApprovalHistory {
     open: Option<Box<Approval>>,
     ends: BTreeMap<u64, ApprovalEnd>,
     /// The last approval that was allowed, until it begins or its call has a result.
@@ -46,7 +46,7 @@ pub struct Approvals {
     run_mode: Option<ApprovalMode>,
 }
 
-impl Approvals {
+impl ApprovalHistory {
     /// Adds a record. What lasts longer than the journal is in the sums.
     #[expect(
         clippy::too_many_lines,

@@ -13,7 +13,7 @@ use crate::storage::StorageError;
 /// Changes that were not taken back, the oldest first.
 #[derive(Debug, Default)]
 pub(in crate::conversation) struct Changes {
-    all: Vec<Made>,
+    all: Vec<MadeChange>,
     /// The notes about changes that are not named.
     notes: Vec<ChangeNote>,
     /// The call of a command that may write and has no result yet, with the note on its changes should it get none.
@@ -35,7 +35,7 @@ pub(in crate::conversation) struct Meant {
 }
 
 #[derive(Debug)]
-struct Made {
+struct MadeChange {
     /// Its record.
     seq: u64,
     run: u64,
@@ -112,7 +112,7 @@ impl Changes {
             self.began.take_if(|(began, _)| *began == call);
             self.notes
                 .extend(note.map(|text| ChangeNote { seq, run, text }));
-            let made = changes.into_iter().map(|change| Made {
+            let made = changes.into_iter().map(|change| MadeChange {
                 seq,
                 run,
                 change: FileChange {
@@ -122,7 +122,7 @@ impl Changes {
             });
             self.all.extend(made);
         } else if let Record::Undone { behind, files, .. } = record {
-            let is_back = |made: &Made| {
+            let is_back = |made: &MadeChange| {
                 let is_it = |file: &UndoneFile| {
                     file.outcome != UndoOutcome::Conflict && file.path == made.change.path
                 };

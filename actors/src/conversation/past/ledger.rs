@@ -5,10 +5,12 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use harness_protocol::words;
-use harness_protocol::{Approval, Attachment, FileChange, HeldRule, QueueItem, Settings, Usage};
+use harness_protocol::{
+    Approval, Attachment, FileChange, HeldRule, QueueItem, Settings, TokenUsage,
+};
 use serde_json::Value;
 
-use super::approvals::Approvals;
+use super::approvals::ApprovalHistory;
 use super::digest::Digest;
 use super::history::History;
 use super::jobs;
@@ -16,7 +18,9 @@ use super::proposals::{ReturnedCall, decision};
 use super::unknown_changes::unknown_changes;
 use crate::budget::RunBudget;
 use crate::ids::{ItemId, RunId};
-use crate::journal::{Activity, ModelTotals, Outcome, Piece, Record, Status, Totals, Unanswered};
+use crate::journal::{
+    Activity, BlockPiece, ModelTotals, Outcome, Record, Status, Totals, Unanswered,
+};
 use crate::reply::{Block, BlockKind, Object};
 use crate::tool::{EndedJob, JobNote, SeenBefore, SeenFile, ToolCall, ToolOutcome, defined_name};
 
@@ -35,7 +39,7 @@ pub struct Ledger {
     /// The finished blocks of the reply that is under way, by their place in it.
     reply: Vec<(u64, Block)>,
     /// The blocks of it that a service left unfinished when it died.
-    unfinished: Vec<Piece>,
+    unfinished: Vec<BlockPiece>,
     /// Whether the model was asked and the reply has not ended.
     replying: bool,
     /// The keys of the prompts so far.
@@ -57,10 +61,10 @@ pub struct Ledger {
     /// Whether the last reply failed or was cut short, and nothing was said since.
     failed: bool,
     /// The tokens of the run that is going, or of the last one.
-    run_usage: Usage,
+    run_usage: TokenUsage,
     /// The spending limit of the run that has not ended.
     budget: Option<RunBudget>,
-    approvals: Approvals,
+    approvals: ApprovalHistory,
     /// The call whose tool has returned and that has no result yet.
     returned: Option<ReturnedCall>,
     /// The calls of the last whole reply, until its turn ends.
@@ -79,7 +83,7 @@ pub struct Ledger {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Keyed {
     /// The run of the prompt, or the message that was queued.
-    pub named: Named,
+    pub named: KeyedState,
     /// Tells its text and its files from others. None if they are gone, as behind a checkpoint of
     /// a version that kept none.
     digest: Option<Digest>,
@@ -87,7 +91,7 @@ pub struct Keyed {
 
 /// The state of a message with a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Named {
+pub enum KeyedState {
     /// It started this run.
     Run(RunId),
     /// It was queued under this name.
@@ -95,7 +99,7 @@ pub enum Named {
 }
 
 impl Keyed {
-    fn new(named: Named, content: &str, attachments: &[Attachment]) -> Self {
+    fn new(named: KeyedState, content: &str, attachments: &[Attachment]) -> Self {
         let digest = Some(Digest::from_message(content, attachments));
         Self { named, digest }
     }
@@ -141,7 +145,7 @@ impl Ledger {
                 self.has_run_rules = !rules.is_empty();
                 self.totals.runs = self.totals.runs.max(run.0).min(MAX_RUN);
                 self.run = Some(*run);
-                self.run_usage = Usage::default();
+                self.run_usage = TokenUsage::default();
             }
             Record::Prompt {
                 run,
@@ -354,8 +358,8 @@ impl Ledger {
                 let known =
                     |(key, digits): &(String, String)| Some((key.clone(), Digest::parse(digits)?));
                 let digests = digests.iter().filter_map(known).collect();
-                self.add_keys(keys, &digests, |run| Named::Run(*run));
-                self.add_keys(item_keys, &digests, |item| Named::Item(*item));
+                self.add_keys(keys, &digests, |run| KeyedState::Run(*run));
+                self.add_keys(item_keys, &digests, |item| KeyedState::Item(*item));
             }
             Record::CompactionStarted { .. }
             | Record::Branched { .. }
@@ -427,7 +431,7 @@ impl Ledger {
 
     /// The approvals.
     #[must_use]
-    pub fn approvals(&self) -> &Approvals {
+    pub fn approvals(&self) -> &ApprovalHistory {
         &self.approvals
     }
 
@@ -577,13 +581,13 @@ impl Ledger {
         let mut blocks: Vec<_> = self.reply.iter().collect();
         blocks.sort_by_key(|(index, _)| *index);
         let blocks = blocks.into_iter().map(|(_, block)| block.clone());
-        let unfinished = self.unfinished.iter().filter_map(Piece::block);
+        let unfinished = self.unfinished.iter().filter_map(BlockPiece::block);
         self.history.is_kept(blocks.chain(unfinished).collect())
     }
 
     /// The token counts of the run that is going, or of the last one.
     #[must_use]
-    pub fn run_usage(&self) -> Usage {
+    pub fn run_usage(&self) -> TokenUsage {
         self.run_usage
     }
 
@@ -598,8 +602,8 @@ impl Ledger {
         self.keys
             .iter()
             .filter_map(|(key, keyed)| match keyed.named {
-                Named::Run(run) => Some((key.as_str(), run)),
-                Named::Item(_) => None,
+                KeyedState::Run(run) => Some((key.as_str(), run)),
+                KeyedState::Item(_) => None,
             })
     }
 
@@ -609,8 +613,8 @@ impl Ledger {
         self.keys
             .iter()
             .filter_map(|(key, keyed)| match keyed.named {
-                Named::Item(item) => Some((key.as_str(), item)),
-                Named::Run(_) => None,
+                KeyedState::Item(item) => Some((key.as_str(), item)),
+                KeyedState::Run(_) => None,
             })
     }
 
@@ -649,19 +653,19 @@ impl Ledger {
     }
 
     /// Adds the blocks that a service left unfinished when it died.
-    pub fn leave_unfinished(&mut self, blocks: Vec<Piece>) {
+    pub fn leave_unfinished(&mut self, blocks: Vec<BlockPiece>) {
         self.unfinished = blocks;
     }
 
     /// The blocks that a service left unfinished when it died, until a record ends them.
     #[must_use]
-    pub fn unfinished(&self) -> &[Piece] {
+    pub fn unfinished(&self) -> &[BlockPiece] {
         &self.unfinished
     }
 
     /// The records that seal those blocks.
     pub fn sealing(&self) -> impl Iterator<Item = Record> {
-        self.unfinished.iter().filter_map(Piece::sealed)
+        self.unfinished.iter().filter_map(BlockPiece::sealed)
     }
 
     /// The records that end what a service left open when it died; none if nothing is open.
@@ -804,7 +808,7 @@ impl Ledger {
             self.unqueue(&[item]);
         }
         if let Some(key) = key {
-            let keyed = Keyed::new(Named::Run(run), content, attachments);
+            let keyed = Keyed::new(KeyedState::Run(run), content, attachments);
             // A message that was queued goes by its name there.
             self.keys.entry(key.to_owned()).or_insert(keyed);
         }
@@ -856,7 +860,7 @@ impl Ledger {
     fn add_queued(&mut self, item: QueueItem) {
         self.totals.items = self.totals.items.max(item.item).min(MAX_RUN);
         if let Some(key) = &item.key {
-            let named = Named::Item(ItemId(item.item));
+            let named = KeyedState::Item(ItemId(item.item));
             let keyed = Keyed::new(named, &item.content, &item.attachments);
             self.keys.insert(key.clone(), keyed);
         }
@@ -868,7 +872,7 @@ impl Ledger {
         &mut self,
         keys: &[(String, T)],
         digests: &HashMap<String, Digest>,
-        named: impl Fn(&T) -> Named,
+        named: impl Fn(&T) -> KeyedState,
     ) {
         let keyed = |(key, of): &(String, T)| {
             let digest = digests.get(key).copied();
@@ -930,7 +934,7 @@ pub const INTERRUPTED: &str = "interrupted: the service ended before the run did
 
 impl Totals {
     /// Adds what the API counted for one reply.
-    fn add(&mut self, model: &str, usage: &Usage) {
+    fn add(&mut self, model: &str, usage: &TokenUsage) {
         for (sum, count) in [
             (&mut self.input_tokens, usage.input_tokens),
             (&mut self.output_tokens, usage.output_tokens),
@@ -945,7 +949,7 @@ impl Totals {
         ] {
             *sum = sum.saturating_add(count);
         }
-        if *usage == Usage::default() {
+        if *usage == TokenUsage::default() {
             return;
         }
         // A server may name a new model in every reply.
@@ -963,7 +967,7 @@ impl Totals {
 }
 
 /// Adds token counts.
-pub(in crate::conversation) fn add(sum: &mut Usage, usage: &Usage) {
+pub(in crate::conversation) fn add(sum: &mut TokenUsage, usage: &TokenUsage) {
     sum.input_tokens = sum.input_tokens.saturating_add(usage.input_tokens);
     sum.output_tokens = sum.output_tokens.saturating_add(usage.output_tokens);
     sum.cache_creation_input_tokens = sum

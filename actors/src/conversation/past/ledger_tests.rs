@@ -276,11 +276,11 @@ fn totals_add_up_and_the_end_of_a_run_tells_them() {
     ]
     .concat();
     let used = ModelTotals {
-        usage: Usage {
+        usage: TokenUsage {
             input_tokens: 10,
             output_tokens: 14,
             cache_read_input_tokens: 4,
-            ..Usage::default()
+            ..TokenUsage::default()
         },
         ..ModelTotals::default()
     };
@@ -317,7 +317,7 @@ fn totals_add_up_and_the_end_of_a_run_tells_them() {
         message: String::new(),
         totals: told.clone(),
         by: None,
-        run_usage: Usage::default(),
+        run_usage: TokenUsage::default(),
     });
     let last = Totals { runs: 4, ..told };
     assert_eq!(ledger.totals(), &last);
@@ -344,9 +344,9 @@ fn a_key_stands_for_the_prompt_that_had_it() {
     let keyed = ledger.keyed("k").unwrap();
     assert_eq!(
         (keyed.named, keyed.is_of("hi", &[]), keyed.is_of("ho", &[])),
-        (Named::Run(RunId(3)), true, false)
+        (KeyedState::Run(RunId(3)), true, false)
     );
-    assert_eq!(ledger.keyed("l").unwrap().named, Named::Run(RunId(4)));
+    assert_eq!(ledger.keyed("l").unwrap().named, KeyedState::Run(RunId(4)));
     assert_eq!(ledger.keyed("m"), None);
 }
 
@@ -359,7 +359,7 @@ fn behind_a_checkpoint_a_key_still_stands_for_its_message() {
             "totals": Totals::default(), "keys": [["k", 3], ["l", 4]]}});
         let ledger = fold(&[serde_json::from_value(json).unwrap()]);
         let keyed = ledger.keyed("k").unwrap();
-        assert_eq!(keyed.named, Named::Run(RunId(3)));
+        assert_eq!(keyed.named, KeyedState::Run(RunId(3)));
         (keyed.is_of("hi", &[]), keyed.is_of("ho", &[]))
     };
     assert_eq!(checkpoint(before.digests()), (true, false));
@@ -432,7 +432,7 @@ fn any_record() -> impl Strategy<Value = Record> {
             message: String::new(),
             totals: Totals::default(),
             by: None,
-            run_usage: Usage::default(),
+            run_usage: TokenUsage::default(),
         }),
         Just(Record::Renamed {
             title: "t".to_owned(),

@@ -16,7 +16,7 @@ pub(super) use changes::{Changes, Meant};
 pub(super) use history::Dropped;
 pub use history::{History, first_violation};
 pub(super) use ledger::add;
-pub use ledger::{INTERRUPTED, Keyed, Ledger, Named};
+pub use ledger::{INTERRUPTED, Keyed, KeyedState, Ledger};
 pub(super) use proposals::{ReturnedCall, decision};
 pub use read_back::{Glance, glance, revive, transcript};
 pub(crate) use read_back::{Reading, glance_at};

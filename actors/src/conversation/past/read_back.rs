@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::ledger::Ledger;
 use crate::conversation::messages::Overview;
-use crate::journal::{Entry, Journal, Page, PageLimit, Position, Record};
+use crate::journal::{Journal, JournalEntry, JournalPage, PageLimit, Position, Record};
 use crate::storage::{StorageError, StorageFuture, aside};
 
 /// How much is read at once to continue.
@@ -171,7 +171,7 @@ pub(crate) async fn each_entry(
     journal: &dyn Journal,
     after: u64,
     end: u64,
-    mut take: impl FnMut(Entry),
+    mut take: impl FnMut(JournalEntry),
 ) -> Result<(), StorageError> {
     let mut reading = Reading::new(journal, after, end);
     while let Some(entries) = reading.next().await? {
@@ -184,7 +184,7 @@ pub(crate) async fn each_entry(
 pub(crate) struct Reading<'a> {
     journal: &'a dyn Journal,
     end: u64,
-    next: Option<StorageFuture<Result<Page, StorageError>>>,
+    next: Option<StorageFuture<Result<JournalPage, StorageError>>>,
 }
 
 impl<'a> Reading<'a> {
@@ -201,11 +201,11 @@ impl<'a> Reading<'a> {
     ///
     /// # Errors
     /// When the storage cannot be read.
-    pub(crate) async fn next(&mut self) -> Result<Option<Vec<Entry>>, StorageError> {
+    pub(crate) async fn next(&mut self) -> Result<Option<Vec<JournalEntry>>, StorageError> {
         let Some(next) = self.next.take() else {
             return Ok(None);
         };
-        let Page {
+        let JournalPage {
             mut entries,
             at_end,
         } = next.await?;

@@ -32,9 +32,9 @@ use super::read_back::each_entry;
 use crate::budget::RunBudget;
 use crate::ids::RunId;
 use crate::journal::{
-    AppendError, Entry, Epoch, Header, Journal, NewRecord, Position, Record, Status,
+    AppendError, Epoch, Header, Journal, JournalEntry, NewRecord, Position, Record, Status,
 };
-use crate::model::{Caching, Piece};
+use crate::model::{Caching, RequestPiece};
 use crate::storage::{StorageError, aside};
 
 /// A journal that was replaced.
@@ -183,7 +183,7 @@ impl Building {
         Ok(building)
     }
 
-    fn add(&mut self, entry: &Entry) {
+    fn add(&mut self, entry: &JournalEntry) {
         self.ledger.apply(&entry.record);
         self.entries.push(entry.json.clone());
     }
@@ -196,7 +196,7 @@ fn named<T>(keys: Vec<(&str, T)>) -> Vec<(String, T)> {
 
 /// Where a journal is cut.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Cut {
+struct JournalCut {
     /// The first record that is kept.
     first: u64,
     /// The summary of those before.
@@ -221,7 +221,7 @@ struct Starts {
     /// The beginning of the compaction that is under way.
     compaction: Option<u64>,
     /// The cut of the last compaction.
-    cut: Option<Cut>,
+    cut: Option<JournalCut>,
 }
 
 impl Starts {
@@ -230,7 +230,7 @@ impl Starts {
         clippy::wildcard_enum_match_arm,
         reason = "watches: the ledger owns the records, and tells by its history what each did"
     )]
-    fn note(&mut self, entry: &Entry, history: &History) {
+    fn note(&mut self, entry: &JournalEntry, history: &History) {
         let count = usize::try_from(history.len()).unwrap_or(usize::MAX);
         if !history.has_left_out() && !matches!(entry.record, Record::ReplyLeftOut { .. }) {
             self.left_out = None;
@@ -322,7 +322,7 @@ impl Starts {
         let tail = self.messages.split_off(from);
         // What comes with the summary though no message is kept: the prompts behind it.
         let loose = self.prompt.or(self.compaction.take()).unwrap_or(seq);
-        self.cut = Some(Cut {
+        self.cut = Some(JournalCut {
             first: tail.first().copied().unwrap_or(loose),
             summary: summary.to_owned(),
         });
@@ -354,19 +354,19 @@ impl Ledger {
 }
 
 /// The content of the next request, however it is cut into pieces.
-fn pieces(ledger: &Ledger) -> Vec<Piece> {
-    let mut joined: Vec<Piece> = Vec::new();
+fn pieces(ledger: &Ledger) -> Vec<RequestPiece> {
+    let mut joined: Vec<RequestPiece> = Vec::new();
     let mut json = Vec::new();
     for piece in ledger.history().pieces(Caching::Off) {
         match piece {
-            Piece::Json(more) => json.extend_from_slice(&more),
-            Piece::Attachments(_) => {
-                joined.push(Piece::Json(std::mem::take(&mut json).into()));
+            RequestPiece::Json(more) => json.extend_from_slice(&more),
+            RequestPiece::Attachments(_) => {
+                joined.push(RequestPiece::Json(std::mem::take(&mut json).into()));
                 joined.push(piece);
             }
         }
     }
-    joined.push(Piece::Json(json.into()));
+    joined.push(RequestPiece::Json(json.into()));
     joined
 }
 

@@ -339,8 +339,10 @@ fn joined(ledger: &Ledger) -> Vec<u8> {
     let mut joined = Vec::new();
     for piece in ledger.history().pieces(Caching::Off) {
         match piece {
-            Piece::Json(json) => joined.extend_from_slice(&json),
-            Piece::Attachments(files) => joined.extend_from_slice(format!("{files:?}").as_bytes()),
+            RequestPiece::Json(json) => joined.extend_from_slice(&json),
+            RequestPiece::Attachments(files) => {
+                joined.extend_from_slice(format!("{files:?}").as_bytes());
+            }
         }
     }
     joined
@@ -389,7 +391,7 @@ async fn journal_of(records: &[Record]) -> Arc<MemoryJournal> {
     Arc::new(journal)
 }
 
-async fn entries(journal: &MemoryJournal) -> Vec<Entry> {
+async fn entries(journal: &MemoryJournal) -> Vec<JournalEntry> {
     journal.read(0, ALL).await.unwrap().entries
 }
 
@@ -407,7 +409,7 @@ async fn revived(journal: &Arc<MemoryJournal>) -> Ledger {
 }
 
 /// The part of an entry that is the same in every journal.
-fn unnumbered(entry: &Entry) -> String {
+fn unnumbered(entry: &JournalEntry) -> String {
     let text = std::str::from_utf8(&entry.json).unwrap();
     text.split_once(',').unwrap().1.to_owned()
 }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::testing::*;
 use super::*;
 use crate::journal::{
-    Durability, Entry, JournalStore as _, JsonLinesStore, NewRecord, PageLimit, Record,
+    Durability, JournalEntry, JournalStore as _, JsonLinesStore, NewRecord, PageLimit, Record,
 };
 use crate::model::ScriptedReply;
 use crate::reply::Object;
@@ -19,7 +19,7 @@ const ALL: PageLimit = PageLimit {
     bytes: usize::MAX,
 };
 
-async fn entries(journal: &Arc<dyn Journal>) -> Vec<Entry> {
+async fn entries(journal: &Arc<dyn Journal>) -> Vec<JournalEntry> {
     journal.read(0, ALL).await.unwrap().entries
 }
 
@@ -63,8 +63,7 @@ async fn a_conversation_goes_on_from_its_journal() {
         // Only what is new was added, behind what was there.
         let after = entries(&journal).await;
         assert_eq!(after[..before.len()], before);
-        let of_second =
-            |entry: &Entry| matches!(&entry.record, Record::Prompt { run, .. } if *run != RunId(2));
+        let of_second = |entry: &JournalEntry| matches!(&entry.record, Record::Prompt { run, .. } if *run != RunId(2));
         assert!(!after[before.len()..].iter().any(of_second));
     }
 }

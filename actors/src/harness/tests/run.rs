@@ -86,7 +86,7 @@ async fn a_look_is_possible_at_any_time() {
     harness.steer("soon").await.unwrap();
     let during = harness.snapshot().await.unwrap();
     assert_eq!(during.run, Some(RunId(1)));
-    assert_eq!(during.usage, harness_protocol::Usage::default());
+    assert_eq!(during.usage, harness_protocol::TokenUsage::default());
     let waiting = |snapshot: &Snapshot| -> Vec<String> {
         let items = snapshot.queue.iter();
         items.map(|item| item.content.clone()).collect()

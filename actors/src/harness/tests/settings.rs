@@ -1,7 +1,7 @@
 //! The changes that hold from the next run on: the model, the tools, the guidance, skills and
 //! templates.
 
-use harness_protocol::{Setting, ThinkingLevel};
+use harness_protocol::{SettingRow, ThinkingLevel};
 use serde_json::json;
 
 use super::testing::*;
@@ -60,7 +60,7 @@ async fn settings_hold_from_the_next_run_on() {
     let Err(HarnessError::Invalid(told)) = blank else {
         panic!("{blank:?}");
     };
-    let model = Setting::named("model").unwrap();
+    let model = SettingRow::named("model").unwrap();
     assert_eq!(told.to_string(), model.refuse(&json!(" ")));
     assert_eq!(harness.settings().await.unwrap(), settings);
 }

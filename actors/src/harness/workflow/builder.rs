@@ -23,8 +23,8 @@ use crate::tool::{Launcher, PlainLauncher, Tool, standard_tools};
 use crate::workflow::hooks::{
     AcceptAllValidator, HealthChecker, Hooks, NoopHealthChecker, OutcomeValidator,
 };
-use crate::workflow::keeper::{Directory, Room, WorkflowFiles, WorkflowParts};
-use crate::workflow::machine::Patience;
+use crate::workflow::keeper::{Directory, WorkSlots, WorkflowFiles, WorkflowParts};
+use crate::workflow::machine::ProviderPatience;
 use crate::workflow::select::FeatureSelector;
 use crate::workflow::state::RunErrorKind;
 
@@ -210,9 +210,9 @@ impl WorkflowBuilder {
             worktrees: home.join("worktrees"),
             home: state,
             broadcasting: thread.arbiter(),
-            patience: Patience::default(),
+            patience: ProviderPatience::default(),
             auto_resume: true,
-            room: Room::unlimited(),
+            room: WorkSlots::unlimited(),
             prices: Arc::new(NoPrices),
             hooks: self.hooks,
         };

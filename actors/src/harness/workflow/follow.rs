@@ -9,9 +9,10 @@ use futures_util::{FutureExt as _, StreamExt as _};
 use harness_protocol::Event;
 
 use crate::broadcast::{
-    Followed, Follower, ReadBudget, STREAM_BYTES, STREAM_GRACE, Source, Start, View,
+    EventView, Followed, Follower, FollowerSource, FollowerStart, ReadBudget, STREAM_BYTES,
+    STREAM_GRACE,
 };
-use crate::directory::Conversation;
+use crate::directory::OpenedConversation;
 use crate::directory::messages::OpenConversation;
 use crate::harness::EventHandler;
 use crate::harness::follow::tell;
@@ -22,7 +23,7 @@ use crate::workflow::messages::Followable;
 
 /// The conversation of an event. `None` for the workflow's own events.
 type Whose = Option<String>;
-type Told = (Whose, Option<u64>, Event);
+type FollowedEvent = (Whose, Option<u64>, Event);
 
 /// Passes the events of a workflow's conversations to a handler, from now on to the end of `work`, and then the rest.
 pub(super) async fn following<T>(
@@ -31,14 +32,14 @@ pub(super) async fn following<T>(
     handler: &Arc<dyn EventHandler>,
     work: impl Future<Output = T>,
 ) -> T {
-    let mut followed = Following {
+    let mut followed = WorkflowFollowing {
         directory,
         handler,
         conversations: BTreeMap::new(),
         streams: SelectAll::new(),
     };
     let from = workflow.journal.end();
-    let source = Source {
+    let source = FollowerSource {
         journal: Arc::clone(&workflow.journal),
         broadcast: workflow.broadcast,
         attendance: workflow.attendance,
@@ -58,16 +59,16 @@ pub(super) async fn following<T>(
     output
 }
 
-struct Following<'a> {
+struct WorkflowFollowing<'a> {
     directory: &'a Directory,
     handler: &'a Arc<dyn EventHandler>,
     /// The conversations that are followed, with the last delivered record of each; and the workflow itself.
     conversations: BTreeMap<Whose, (u64, Option<Arc<dyn Journal>>)>,
-    streams: SelectAll<LocalBoxStream<'static, Told>>,
+    streams: SelectAll<LocalBoxStream<'static, FollowedEvent>>,
 }
 
-impl Following<'_> {
-    async fn take(&mut self, (whose, seq, event): Told) {
+impl WorkflowFollowing<'_> {
+    async fn take(&mut self, (whose, seq, event): FollowedEvent) {
         if let Some(seq) = seq {
             let known = self.conversations.entry(whose.clone()).or_default();
             known.0 = known.0.max(seq);
@@ -96,14 +97,14 @@ impl Following<'_> {
             log::warn!("the conversation {id} cannot be followed");
             return;
         };
-        let Conversation {
+        let OpenedConversation {
             broadcast,
             journal,
             attendance,
             ..
         } = conversation;
         let from = Position::start(journal.end().epoch);
-        let source = Source {
+        let source = FollowerSource {
             journal: Arc::clone(&journal),
             broadcast: broadcast.recipient(),
             attendance,
@@ -137,8 +138,12 @@ impl Following<'_> {
 }
 
 /// The events after a position, with the record of each lasting one.
-fn events(source: Source, from: Position, whose: Whose) -> LocalBoxStream<'static, Told> {
-    let follower = Follower::new(source, View::Full, None, Start::Behind(from));
+fn events(
+    source: FollowerSource,
+    from: Position,
+    whose: Whose,
+) -> LocalBoxStream<'static, FollowedEvent> {
+    let follower = Follower::new(source, EventView::Full, None, FollowerStart::Behind(from));
     let mut text = Vec::new();
     let frames = follower.map(move |followed| {
         match followed {

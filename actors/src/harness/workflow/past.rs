@@ -9,10 +9,10 @@ use crate::journal::{Journal, Record};
 use crate::workflow::facts::{Checkpoint, ProgressEntry, Rejection};
 use crate::workflow::ledger::WorkflowLedger;
 use crate::workflow::record::WorkflowRecord;
-use crate::workflow::state::{Phase, RunErrorKind};
+use crate::workflow::state::{RunErrorKind, RunPhase};
 
 /// The past of a workflow so far.
-pub(super) struct Past {
+pub(super) struct WorkflowPast {
     pub(super) ledger: WorkflowLedger,
     runs: Vec<RunNote>,
 }
@@ -20,7 +20,7 @@ pub(super) struct Past {
 /// One run.
 pub(super) struct RunNote {
     key: Option<String>,
-    pub(super) phase: Phase,
+    pub(super) phase: RunPhase,
     pub(super) iterations: Vec<IterationReport>,
     /// The end of the run. `None` while it runs or is paused.
     pub(super) end: Option<RunEnded>,
@@ -39,7 +39,7 @@ pub(super) struct RunEnded {
     pub(super) is_completed: bool,
 }
 
-impl Past {
+impl WorkflowPast {
     /// Reads it.
     pub(super) async fn read(journal: &dyn Journal) -> Result<Self, RuntimeError> {
         let mut past = Self {
@@ -71,7 +71,7 @@ impl Past {
     /// The initializer that ended well.
     pub(super) fn initializer(&self) -> Option<&RunNote> {
         let mut runs = self.runs.iter().rev();
-        runs.find(|run| run.phase == Phase::Initializer && run.checkpoint.is_some())
+        runs.find(|run| run.phase == RunPhase::Initializer && run.checkpoint.is_some())
     }
 
     #[expect(

@@ -3,14 +3,14 @@
 use serde_json::{Value, json};
 
 use super::error::RuntimeError;
-use crate::workflow::manifest::{FailFast, Mode};
+use crate::workflow::manifest::{FailFast, RunMode};
 
 /// The policy of a run: its limits, and the failures that end it. The default is strict: one feature, one prompt, no
 /// retry, and the run ends at a health check or a candidate that fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RunPolicy {
     /// The mode, which limits the number of features of a run.
-    pub mode: Mode,
+    pub mode: RunMode,
     /// Prompts for one feature in one iteration.
     pub max_turns_per_run: u32,
     /// Features in one run; 1 in strict mode.
@@ -24,7 +24,7 @@ pub struct RunPolicy {
 impl Default for RunPolicy {
     fn default() -> Self {
         Self {
-            mode: Mode::Strict,
+            mode: RunMode::Strict,
             max_turns_per_run: 1,
             max_features_per_run: 1,
             retry_budget: 0,
@@ -44,7 +44,7 @@ impl RunPolicy {
                 "a policy needs one turn and one feature a run at least",
             ));
         }
-        if self.mode == Mode::Strict && self.max_features_per_run != 1 {
+        if self.mode == RunMode::Strict && self.max_features_per_run != 1 {
             return Err(RuntimeError::invalid(
                 "a strict policy has one feature a run; take the bounded mode for more",
             ));
@@ -55,9 +55,9 @@ impl RunPolicy {
     /// The word of its mode, and its table, as in a file.
     pub(super) fn as_json(&self) -> (&'static str, Value) {
         let mode = match self.mode {
-            Mode::Strict => "strict",
-            Mode::Bounded => "bounded",
-            Mode::Unlimited => "unlimited",
+            RunMode::Strict => "strict",
+            RunMode::Bounded => "bounded",
+            RunMode::Unlimited => "unlimited",
         };
         let FailFast {
             health,

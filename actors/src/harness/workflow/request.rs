@@ -8,10 +8,10 @@ use serde_json::{Map, Value, json};
 use super::error::RuntimeError;
 use super::policy::RunPolicy;
 use crate::harness::EventHandler;
-use crate::workflow::file::{FeatureList, Format, hash, read};
-use crate::workflow::manifest::{Check, Command, Exit, Hook, Program, When};
+use crate::workflow::file::{FeatureList, FileFormat, hash, read};
+use crate::workflow::manifest::{Check, CheckTime, Exit, Hook, Program, ServiceCommand};
 use crate::workflow::messages::GivenFile;
-use crate::workflow::starter::{Found, starter};
+use crate::workflow::starter::{RepositoryFacts, starter};
 
 /// A feature that is wanted.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -95,7 +95,7 @@ pub struct WorkflowPlan {
     /// The commands that make a fresh worktree ready for work, in order; each a program with its arguments.
     pub init_plan: Vec<Vec<String>>,
     /// The text of a file in place of all that, whose policy applies then.
-    pub file: Option<(Vec<u8>, Format)>,
+    pub file: Option<(Vec<u8>, FileFormat)>,
 }
 
 impl WorkflowPlan {
@@ -112,7 +112,7 @@ impl WorkflowPlan {
 
     /// The plan of a file.
     #[must_use]
-    pub fn of_file(text: &[u8], format: Format) -> Self {
+    pub fn of_file(text: &[u8], format: FileFormat) -> Self {
         Self {
             file: Some((text.to_owned(), format)),
             ..Self::new("")
@@ -138,14 +138,17 @@ impl WorkflowPlan {
     pub(super) fn given(
         &self,
         policy: &RunPolicy,
-        found: &Found,
+        found: &RepositoryFacts,
     ) -> Result<GivenFile, RuntimeError> {
         let (bytes, format) = match &self.file {
             Some((bytes, format)) => {
                 let filled = starter(bytes, *format, found);
-                filled.map_or_else(|| (bytes.clone(), *format), |bytes| (bytes, Format::Json))
+                filled.map_or_else(
+                    || (bytes.clone(), *format),
+                    |bytes| (bytes, FileFormat::Json),
+                )
             }
-            None => (self.text(policy, found), Format::Json),
+            None => (self.text(policy, found), FileFormat::Json),
         };
         let manifest = read(&bytes, format, FeatureList::Needed);
         let mut manifest = manifest.map_err(RuntimeError::of_problems)?;
@@ -166,7 +169,7 @@ impl WorkflowPlan {
         })
     }
 
-    fn text(&self, policy: &RunPolicy, found: &Found) -> Vec<u8> {
+    fn text(&self, policy: &RunPolicy, found: &RepositoryFacts) -> Vec<u8> {
         let (mode, policy) = policy.as_json();
         let mut file = Map::new();
         file.insert(
@@ -202,12 +205,12 @@ impl WorkflowPlan {
 fn asked(id: String, hook: Hook) -> Check {
     Check {
         id,
-        command: Some(Command::new(Program::Hook(hook))),
+        command: Some(ServiceCommand::new(Program::Hook(hook))),
         exit: Exit::Code(0),
         must_match: None,
         must_not_match: None,
         keep: None,
-        when: When::Always,
+        when: CheckTime::Always,
         red: false,
         flaky: 0,
         hidden: false,
@@ -247,9 +250,9 @@ impl InitializerRequest {
 
 /// The handler that follows the conversations of a run in progress.
 #[derive(Clone, Default)]
-pub(super) struct Following(pub(super) Option<Arc<dyn EventHandler>>);
+pub(super) struct FollowingHandler(pub(super) Option<Arc<dyn EventHandler>>);
 
-impl fmt::Debug for Following {
+impl fmt::Debug for FollowingHandler {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Following").field(&self.0.is_some()).finish()
     }
@@ -262,7 +265,7 @@ pub struct TaskIterationRequest {
     pub session: String,
     /// The key of the run; a repetition gives the result that there was.
     pub run_id: String,
-    pub(super) following: Following,
+    pub(super) following: FollowingHandler,
 }
 
 impl TaskIterationRequest {
@@ -272,7 +275,7 @@ impl TaskIterationRequest {
         Self {
             session: session.to_owned(),
             run_id: run_id.to_owned(),
-            following: Following::default(),
+            following: FollowingHandler::default(),
         }
     }
 
@@ -280,7 +283,7 @@ impl TaskIterationRequest {
     /// they arrive.
     #[must_use]
     pub fn streaming(mut self, handler: Arc<dyn EventHandler>) -> Self {
-        self.following = Following(Some(handler));
+        self.following = FollowingHandler(Some(handler));
         self
     }
 }
@@ -294,7 +297,7 @@ pub struct RuntimeRunRequest {
     pub run_id: String,
     /// The work to do.
     pub plan: WorkflowPlan,
-    pub(super) following: Following,
+    pub(super) following: FollowingHandler,
 }
 
 impl RuntimeRunRequest {
@@ -305,7 +308,7 @@ impl RuntimeRunRequest {
             session: session.to_owned(),
             run_id: run_id.to_owned(),
             plan: WorkflowPlan::new(objective),
-            following: Following::default(),
+            following: FollowingHandler::default(),
         }
     }
 
@@ -319,7 +322,7 @@ impl RuntimeRunRequest {
     /// The same with a handler; see [`TaskIterationRequest::streaming`].
     #[must_use]
     pub fn streaming(mut self, handler: Arc<dyn EventHandler>) -> Self {
-        self.following = Following(Some(handler));
+        self.following = FollowingHandler(Some(handler));
         self
     }
 }

@@ -9,23 +9,23 @@ use harness_protocol::WorkflowSnapshot;
 
 use super::error::RuntimeError;
 use super::follow::following;
-use super::past::{Past, RunNote};
+use super::past::{RunNote, WorkflowPast};
 use super::policy::RunPolicy;
 use super::request::{
-    Following, InitializerRequest, RuntimeRunRequest, TaskIterationRequest, WorkflowPlan,
+    FollowingHandler, InitializerRequest, RuntimeRunRequest, TaskIterationRequest, WorkflowPlan,
 };
 use super::result::{InitializerResult, RuntimeRunOutcome, TaskIterationResult};
 use crate::blocking;
 use crate::harness::own_thread::OwnThread;
 use crate::workflow::facts::Grants;
 use crate::workflow::keeper::{Directory, WorkflowParts, WorkflowsActor};
-use crate::workflow::machine::{Answer, Order};
+use crate::workflow::machine::{OperatorOrder, OrderOutcome};
 use crate::workflow::messages::{
     AwaitRest, CreateWorkflow, FollowWorkflow, Followable, GiveOrder, GivenFile, LookAtWorkflow,
     StopWorkflows, WorkflowError,
 };
-use crate::workflow::starter::Found;
-use crate::workflow::state::{IterationStatus, Phase, RunErrorKind, WorkflowState};
+use crate::workflow::starter::RepositoryFacts;
+use crate::workflow::state::{IterationStatus, RunErrorKind, RunPhase, WorkflowState};
 
 /// The workflows of one repository, for use from Rust. Clones share them. They run on a separate thread, which ends
 /// with the last clone; their answers are awaited in a tokio runtime of any kind.
@@ -121,7 +121,7 @@ impl WorkflowRuntime {
             .as_ref()
             .is_some_and(|past| past.ledger.is_initialized());
         let known = past.as_ref().and_then(|past| past.run(&run_id));
-        let was_initializer = known.is_some_and(|run| run.phase == Phase::Initializer);
+        let was_initializer = known.is_some_and(|run| run.phase == RunPhase::Initializer);
         if !is_ready || was_initializer {
             let request = InitializerRequest {
                 session,
@@ -251,7 +251,7 @@ impl WorkflowRuntime {
         grants: Grants,
         retry_stuck: bool,
     ) -> Result<RuntimeRunOutcome, RuntimeError> {
-        let order = Order::Resume {
+        let order = OperatorOrder::Resume {
             grants,
             retry_stuck,
         };
@@ -261,7 +261,7 @@ impl WorkflowRuntime {
         let key = past.ledger.last_key().unwrap_or_default().to_owned();
         if past
             .run(&key)
-            .is_some_and(|run| run.phase == Phase::TaskIteration)
+            .is_some_and(|run| run.phase == RunPhase::TaskIteration)
         {
             let result = task_result(session.to_owned(), key, &past)?;
             return Ok(RuntimeRunOutcome::TaskIteration(result));
@@ -294,7 +294,7 @@ impl WorkflowRuntime {
     /// # Errors
     /// `NotReady` if there is none, or it is at its end.
     pub async fn cancel(&self, session: &str) -> Result<(), RuntimeError> {
-        self.order(session, Order::Cancel).await
+        self.order(session, OperatorOrder::Cancel).await
     }
 
     /// Stops everything that runs; it continues when the workflows of this state are started again.
@@ -307,7 +307,7 @@ impl WorkflowRuntime {
     async fn given(&self, plan: &WorkflowPlan) -> Result<GivenFile, RuntimeError> {
         let (plan, policy) = (plan.clone(), self.policy);
         let repository = Arc::clone(&self.repository);
-        let made = blocking(move || plan.given(&policy, &Found::look(&repository))).await;
+        let made = blocking(move || plan.given(&policy, &RepositoryFacts::look(&repository))).await;
         made.map_err(|error| RuntimeError::new(RunErrorKind::Memory, error.to_string()))?
     }
 
@@ -338,14 +338,14 @@ impl WorkflowRuntime {
         }
     }
 
-    async fn past(&self, session: &str) -> Result<Option<Past>, RuntimeError> {
+    async fn past(&self, session: &str) -> Result<Option<WorkflowPast>, RuntimeError> {
         let Some(followable) = self.followable(session).await? else {
             return Ok(None);
         };
-        Ok(Some(Past::read(&*followable.journal).await?))
+        Ok(Some(WorkflowPast::read(&*followable.journal).await?))
     }
 
-    async fn known(&self, session: &str) -> Result<Past, RuntimeError> {
+    async fn known(&self, session: &str) -> Result<WorkflowPast, RuntimeError> {
         let past = self.past(session).await?;
         past.ok_or_else(|| not_initialized(session))
     }
@@ -355,7 +355,7 @@ impl WorkflowRuntime {
         &self,
         session: &str,
         run_id: &str,
-        past: &Past,
+        past: &WorkflowPast,
     ) -> Result<(), RuntimeError> {
         let ledger = &past.ledger;
         let is_known = ledger.last_key() == Some(run_id);
@@ -365,13 +365,13 @@ impl WorkflowRuntime {
                 return Err(RuntimeError::paused(reason, &detail));
             }
             // The run ended at what it paused for, and this one looks again.
-            let order = Order::Resume {
+            let order = OperatorOrder::Resume {
                 grants: Grants::default(),
                 retry_stuck: false,
             };
             self.order(session, order).await?;
         }
-        let order = Order::Run {
+        let order = OperatorOrder::Run {
             key: Some(run_id.to_owned()),
             max_features: None,
             max_iterations: None,
@@ -379,16 +379,18 @@ impl WorkflowRuntime {
         self.order(session, order).await
     }
 
-    async fn order(&self, session: &str, order: Order) -> Result<(), RuntimeError> {
+    async fn order(&self, session: &str, order: OperatorOrder) -> Result<(), RuntimeError> {
         let order = GiveOrder {
             id: session.to_owned(),
             order,
             by: None,
         };
         match self.keeper.send(order).await?? {
-            Answer::Created { .. } | Answer::Taken | Answer::Done(_) => Ok(()),
-            Answer::AnsweredBefore(_) => Err(RuntimeError::not_ready("the gate was answered")),
-            Answer::Refused { kind, message } => Err(RuntimeError::refused(kind, message)),
+            OrderOutcome::Created { .. } | OrderOutcome::Taken | OrderOutcome::Done(_) => Ok(()),
+            OrderOutcome::AnsweredBefore(_) => {
+                Err(RuntimeError::not_ready("the gate was answered"))
+            }
+            OrderOutcome::Refused { kind, message } => Err(RuntimeError::refused(kind, message)),
         }
     }
 
@@ -402,7 +404,7 @@ impl WorkflowRuntime {
     async fn followed(
         &self,
         session: &str,
-        Following(handler): Following,
+        FollowingHandler(handler): FollowingHandler,
         work: impl Future<Output = Result<(), RuntimeError>>,
     ) -> Result<(), RuntimeError> {
         let Some(handler) = handler else {
@@ -437,7 +439,7 @@ fn check_key(run_id: &str) -> Result<(), RuntimeError> {
 }
 
 /// The reason why a run has no result: the workflow is paused, or an error ended the run.
-fn unfinished(past: &Past, run: Option<&RunNote>) -> RuntimeError {
+fn unfinished(past: &WorkflowPast, run: Option<&RunNote>) -> RuntimeError {
     if let Some(ended) = run.and_then(|run| run.end.as_ref()) {
         let kind = ended.error.unwrap_or(RunErrorKind::NotReady);
         return RuntimeError {
@@ -455,10 +457,10 @@ fn unfinished(past: &Past, run: Option<&RunNote>) -> RuntimeError {
 fn task_result(
     session: String,
     run_id: String,
-    past: &Past,
+    past: &WorkflowPast,
 ) -> Result<TaskIterationResult, RuntimeError> {
     let run = past.run(&run_id);
-    let Some(run) = run.filter(|run| run.phase == Phase::TaskIteration) else {
+    let Some(run) = run.filter(|run| run.phase == RunPhase::TaskIteration) else {
         return Err(RuntimeError::invalid(format!(
             "{run_id:?} names no run of iterations; take another id"
         )));

@@ -10,13 +10,13 @@ use tokio::sync::oneshot;
 use super::super::line::{self, Seal};
 use super::super::{AppendError, Durability, NewRecord, Position, Record};
 use super::damage::Aside;
-use super::disk::{DiskFile, Opening, append_all};
-use super::ends::{self, End};
-use super::jobs::{Answer, answer};
+use super::disk::{DiskFile, OpenMode, append_all};
+use super::ends::{self, JournalEnd};
+use super::jobs::{JournalAnswer, answer};
 use super::journal::{FileJournal, Life, MADE_MEANWHILE, Writing};
 use super::lines::MAX_LINE;
 use super::pool::lock;
-use super::scan::Scan;
+use super::scan::LineScan;
 use super::whole::Whole;
 use crate::storage::StorageError;
 
@@ -29,7 +29,7 @@ impl FileJournal {
         records: &[NewRecord],
         durability: Durability,
         reply: oneshot::Sender<Result<Vec<Position>, AppendError>>,
-    ) -> Option<Answer> {
+    ) -> Option<JournalAnswer> {
         let mut writing = lock(&self.writing);
         // A file is flushed when it is made; there is nothing more to wait for.
         let durability = match writing.life {
@@ -85,7 +85,7 @@ impl FileJournal {
             return Err(self.take_back(writing, &*file, &error));
         }
         self.shared.folder.size.grew(lines.len());
-        writing.end = End {
+        writing.end = JournalEnd {
             position: positions.last().copied().unwrap_or(before.position),
             bytes: before.bytes + lines.len() as u64,
             is_open: false,
@@ -234,7 +234,7 @@ impl FileJournal {
     fn take(&self, writing: &mut Writing, inode: (u64, u64)) -> Result<(), AppendError> {
         let path = self.shared.folder.journal(&self.id);
         let failed = |error| AppendError::Storage(self.failed("write", &error));
-        let file = match self.shared.folder.disk.open(&path, Opening::Append) {
+        let file = match self.shared.folder.disk.open(&path, OpenMode::Append) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 return Err(self.refuse(writing, "it was deleted"));
             }
@@ -276,9 +276,9 @@ impl FileJournal {
     }
 
     /// Cuts a torn line off, once its copy is durable.
-    fn cut(&self, file: &dyn DiskFile, end: End, length: u64) -> io::Result<()> {
+    fn cut(&self, file: &dyn DiskFile, end: JournalEnd, length: u64) -> io::Result<()> {
         let mut aside = Aside::new(&self.shared.folder, &self.id);
-        let mut scan = Scan::new(Seal::new(end.position.epoch), end.position.seq);
+        let mut scan = LineScan::new(Seal::new(end.position.epoch), end.position.seq);
         let torn = (end.bytes, length);
         scan.run(file, torn, 0, |_, _| Ok(()), |part| aside.add(part))?;
         aside.finish()?;

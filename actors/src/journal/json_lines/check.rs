@@ -4,13 +4,13 @@ use std::io;
 
 use super::super::line::{self, Seal};
 use super::super::position::Epoch;
-use super::super::{Damage, Page, PageLimit};
-use super::damage::{Aside, Part};
+use super::super::{JournalDamage, JournalPage, PageLimit};
+use super::damage::{Aside, DamagedPart};
 use super::disk::DiskFile;
 use super::journal::FileJournal;
-use super::lines::{FEW, Lines, MANY};
+use super::lines::{FEW, LineReader, MANY};
 use super::pool::lock;
-use super::scan::Scan;
+use super::scan::LineScan;
 use super::search;
 use crate::storage::StorageError;
 
@@ -27,19 +27,19 @@ pub(super) struct Checked {
     /// The number of the last record before that.
     last: u64,
     /// The damage that was found there.
-    found: Damage,
+    found: JournalDamage,
     /// The damage that was cut off after it.
-    cut: Damage,
+    cut: JournalDamage,
 }
 
-fn add(sum: &mut Damage, part: &Damage) {
+fn add(sum: &mut JournalDamage, part: &JournalDamage) {
     sum.parts += part.parts;
     sum.bytes += part.bytes;
 }
 
 impl Checked {
     /// Adds a torn end that was set aside and removed.
-    pub(super) fn was_cut(&mut self, damage: &Damage) {
+    pub(super) fn was_cut(&mut self, damage: &JournalDamage) {
         add(&mut self.cut, damage);
     }
 }
@@ -49,27 +49,27 @@ fn part_end(file: &dyn DiskFile, from: u64, end: u64) -> io::Result<u64> {
     if end.saturating_sub(from) <= PART {
         return Ok(end);
     }
-    Ok(Lines::behind(file, from + PART, end, FEW)?.offset())
+    Ok(LineReader::behind(file, from + PART, end, FEW)?.offset())
 }
 
 impl FileJournal {
     /// A part of [`super::super::Journal::check`]. `None` if there is more to check.
-    pub(super) fn check(&self) -> Result<Option<Damage>, StorageError> {
+    pub(super) fn check(&self) -> Result<Option<JournalDamage>, StorageError> {
         let mut checked = lock(&self.checked);
         let shown = self.published();
         let Some(file) = &shown.file else {
-            return Ok(Some(Damage::default()));
+            return Ok(Some(JournalDamage::default()));
         };
         let epoch = shown.end.position.epoch;
         if checked.epoch != Some(epoch) {
             checked.upto = shown.start.bytes;
             checked.last = 0;
-            checked.found = Damage::default();
+            checked.found = JournalDamage::default();
             checked.epoch = Some(epoch);
         }
         let mut aside = Aside::new(&self.shared.folder, &self.id);
         let mut copied = Ok(());
-        let mut copy = |part: &Part<'_>| {
+        let mut copy = |part: &DamagedPart<'_>| {
             if copied.is_ok() {
                 copied = aside.add(part);
             }
@@ -79,7 +79,7 @@ impl FileJournal {
         let end = shown.end.bytes;
         let read = |error: io::Error| self.failed("read", &error);
         let to = part_end(&**file, checked.upto, end).map_err(read)?;
-        let mut scan = Scan::new(Seal::new(epoch), checked.last);
+        let mut scan = LineScan::new(Seal::new(epoch), checked.last);
         scan.run(&**file, (checked.upto, to), max, |_, _| Ok(()), &mut copy)
             .map_err(read)?;
         let (found, last) = (scan.damage.clone(), scan.last);
@@ -110,15 +110,15 @@ impl FileJournal {
     }
 
     /// See [`super::super::Journal::read`].
-    pub(super) fn page(&self, after: u64, limit: PageLimit) -> Result<Page, StorageError> {
+    pub(super) fn page(&self, after: u64, limit: PageLimit) -> Result<JournalPage, StorageError> {
         self.try_page(after, limit)
             .map_err(|error| self.failed("read", &error))
     }
 
-    fn try_page(&self, after: u64, limit: PageLimit) -> io::Result<Page> {
+    fn try_page(&self, after: u64, limit: PageLimit) -> io::Result<JournalPage> {
         let shown = self.published();
         let end = shown.end;
-        let mut page = Page {
+        let mut page = JournalPage {
             entries: Vec::new(),
             at_end: true,
         };
@@ -132,7 +132,7 @@ impl FileJournal {
             None => search::start_of(&*file, shown.start.bytes, end, after)?,
         };
         let at_once = if limit.bytes < MANY { FEW } else { MANY };
-        let mut lines = Lines::new(&*file, from, end.bytes, at_once);
+        let mut lines = LineReader::new(&*file, from, end.bytes, at_once);
         let epoch = end.position.epoch;
         let seal = Seal::new(epoch);
         let (mut last, mut bytes) = (after, 0);

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use bytes::Bytes;
 
 use super::claims::Claims;
-use super::disk::{Disk, DiskFile, FileKind, Opening, append_all};
+use super::disk::{Disk, DiskFile, FileKind, OpenMode, append_all};
 use super::folder::failed;
 use super::pool::lock;
 use super::state_size::StateSize;
@@ -53,7 +53,7 @@ impl Contents {
                 continue;
             }
             let path = self.folder.join(name);
-            let opened = self.disk.open(&path, Opening::Read);
+            let opened = self.disk.open(&path, OpenMode::Read);
             let removed = opened.and_then(|file| match file.try_lock()? {
                 true => self.disk.remove(&path),
                 false => Ok(()),
@@ -136,10 +136,10 @@ impl Contents {
         self.size.check(content.len() as u64)?;
         let number = fastrand::u64(..);
         let unfinished = self.folder.join(format!(".{number:016x}{UNFINISHED}"));
-        let file = match self.disk.open(&unfinished, Opening::New) {
+        let file = match self.disk.open(&unfinished, OpenMode::New) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 self.prepare()?;
-                self.disk.open(&unfinished, Opening::New)?
+                self.disk.open(&unfinished, OpenMode::New)?
             }
             opened => opened?,
         };
@@ -180,7 +180,7 @@ impl Contents {
     }
 
     fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
-        read_all(&*self.disk.open(path, Opening::Read)?)
+        read_all(&*self.disk.open(path, OpenMode::Read)?)
     }
 
     /// The hashes of all contents, in order.

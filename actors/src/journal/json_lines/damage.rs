@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::disk::{DiskFile, Opening, append_all};
-use super::folder::Folder;
-use super::lines::{Lines, MANY};
+use super::disk::{DiskFile, OpenMode, append_all};
+use super::folder::JournalFolder;
+use super::lines::{LineReader, MANY};
 
 /// A damaged part of a journal.
-pub(super) struct Part<'a> {
+pub(super) struct DamagedPart<'a> {
     /// Offset of its beginning in the file.
     pub(super) offset: u64,
     /// Its bytes.
@@ -22,14 +22,14 @@ pub(super) struct Part<'a> {
 
 /// Tells parts apart: another part may get the same offset where one was cut off.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-struct Key {
+struct PartKey {
     offset: u64,
     length: u64,
     sum: u32,
 }
 
 #[derive(Serialize)]
-struct Copied<'a> {
+struct CopiedPart<'a> {
     offset: u64,
     length: u64,
     sum: u32,
@@ -37,9 +37,9 @@ struct Copied<'a> {
     hex: String,
 }
 
-impl Part<'_> {
-    fn key(&self) -> Key {
-        Key {
+impl DamagedPart<'_> {
+    fn key(&self) -> PartKey {
+        PartKey {
             offset: self.offset,
             length: self.bytes.len() as u64,
             sum: crc32fast::hash(self.bytes),
@@ -47,7 +47,7 @@ impl Part<'_> {
     }
 
     fn line(&self) -> serde_json::Result<Vec<u8>> {
-        let Key {
+        let PartKey {
             offset,
             length,
             sum,
@@ -58,7 +58,7 @@ impl Part<'_> {
                 hex.extend(char::from_digit(digit.into(), 16));
             }
         }
-        let mut line = serde_json::to_vec(&Copied {
+        let mut line = serde_json::to_vec(&CopiedPart {
             offset,
             length,
             sum,
@@ -72,14 +72,14 @@ impl Part<'_> {
 
 /// The damage file of a journal.
 pub(super) struct Aside<'a> {
-    folder: &'a Folder,
+    folder: &'a JournalFolder,
     id: &'a str,
-    opened: Option<(Arc<dyn DiskFile>, HashSet<Key>)>,
+    opened: Option<(Arc<dyn DiskFile>, HashSet<PartKey>)>,
 }
 
 impl<'a> Aside<'a> {
     /// Not opened before there is a part to copy.
-    pub(super) fn new(folder: &'a Folder, id: &'a str) -> Self {
+    pub(super) fn new(folder: &'a JournalFolder, id: &'a str) -> Self {
         Self {
             folder,
             id,
@@ -91,12 +91,12 @@ impl<'a> Aside<'a> {
     ///
     /// # Errors
     /// The system's error.
-    pub(super) fn add(&mut self, part: &Part<'_>) -> io::Result<()> {
+    pub(super) fn add(&mut self, part: &DamagedPart<'_>) -> io::Result<()> {
         let path = self.folder.damage(self.id);
         let (file, mut known) = match self.opened.take() {
             Some(opened) => opened,
             None => {
-                let file = self.folder.disk.open(&path, Opening::AppendOrNew)?;
+                let file = self.folder.disk.open(&path, OpenMode::AppendOrNew)?;
                 let known = known(&*file)?;
                 (file, known)
             }
@@ -133,12 +133,12 @@ impl<'a> Aside<'a> {
 }
 
 /// The parts that a damage file holds. A line that a crash tore is ended.
-fn known(file: &dyn DiskFile) -> io::Result<HashSet<Key>> {
-    let mut lines = Lines::new(file, 0, file.stat()?.length, MANY);
+fn known(file: &dyn DiskFile) -> io::Result<HashSet<PartKey>> {
+    let mut lines = LineReader::new(file, 0, file.stat()?.length, MANY);
     let mut known = HashSet::new();
     let mut is_ended = true;
     while let Some(line) = lines.next()? {
-        known.extend(serde_json::from_slice::<Key>(line.bytes));
+        known.extend(serde_json::from_slice::<PartKey>(line.bytes));
         is_ended = line.is_ended();
     }
     if !is_ended {

@@ -1,7 +1,7 @@
 use bytes::Bytes;
 
 use super::super::testing::*;
-use super::super::{Damage, Durability, Entry, PageLimit, Record, header_line, line};
+use super::super::{Durability, JournalDamage, JournalEntry, PageLimit, Record, header_line, line};
 use super::simulated::SimulatedDisk;
 use super::*;
 use crate::journal::line::Seal;
@@ -139,7 +139,7 @@ fn damaged_lines_are_left_out_and_copied_once() {
             let store = store_on(&disk);
             let journal = open(&store, "a");
             assert_eq!(prompts(&journal), expected);
-            let damage = Damage {
+            let damage = JournalDamage {
                 parts: 1,
                 bytes: damaged.len() as u64 + 2,
                 file: "/c/a.damaged".to_owned(),
@@ -232,7 +232,10 @@ fn what_a_newer_version_wrote_is_kept_or_refused() {
     };
     assert_eq!((kind.as_str(), data.get()), ("later", r#"{"a":[1.0,"x"]}"#));
     assert_eq!((&read[1].json, read[1].at), (&json, 7));
-    let kept: Vec<Bytes> = read.into_iter().map(|entry: Entry| entry.json).collect();
+    let kept: Vec<Bytes> = read
+        .into_iter()
+        .map(|entry: JournalEntry| entry.json)
+        .collect();
     wait(journal.replace(2, header("a"), kept)).unwrap();
     assert_eq!(everything(&journal)[1].json, json);
 

@@ -9,7 +9,7 @@ use nix::libc::{EAGAIN, EMFILE, ENFILE, ENOMEM};
 
 /// Mode in which a file is opened. A symbolic link is never followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Opening {
+pub enum OpenMode {
     /// To be read.
     Read,
     /// To be read, and written at its end.
@@ -52,7 +52,7 @@ pub trait Disk: Send + Sync + 'static {
     ///
     /// # Errors
     /// The system's error.
-    fn open(&self, path: &Path, opening: Opening) -> io::Result<Arc<dyn DiskFile>>;
+    fn open(&self, path: &Path, opening: OpenMode) -> io::Result<Arc<dyn DiskFile>>;
 
     /// Looks at a path without following a link.
     ///

@@ -11,11 +11,11 @@ use super::super::header_line::HeaderError;
 use super::super::line::{self, Seal};
 use super::super::position::Epoch;
 use super::super::{NewRecord, OpenError, conversation_name};
-use super::disk::{Disk, DiskFile, Opening};
-use super::ends::{self, Tail};
-use super::folder::{Folder, PublishError, failed, short};
-use super::lines::{Lines, MANY};
-use super::scan::Scan;
+use super::disk::{Disk, DiskFile, OpenMode};
+use super::ends::{self, FileTail};
+use super::folder::{JournalFolder, PublishError, failed, short};
+use super::lines::{LineReader, MANY};
+use super::scan::LineScan;
 use super::state_size::StateSize;
 use super::system_disk::SystemDisk;
 use super::whole::Whole;
@@ -24,11 +24,11 @@ use crate::ids::ConversationId;
 use crate::storage::StorageError;
 
 /// Looks at the journals of a folder, and repairs them. Blocks; for the command line.
-pub struct Doctor(Folder);
+pub struct Doctor(JournalFolder);
 
 /// State of a journal.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Report {
+pub struct JournalReport {
     /// The conversation.
     pub id: String,
     /// The file.
@@ -65,7 +65,7 @@ impl Doctor {
     /// For the journals in a folder.
     #[must_use]
     pub fn new(folder: PathBuf, trash: PathBuf, disk: Arc<dyn Disk>, clock: Clock) -> Self {
-        Self(Folder {
+        Self(JournalFolder {
             path: folder,
             trash,
             disk,
@@ -77,31 +77,31 @@ impl Doctor {
     /// For the journals of a state folder on the machine's file system.
     #[must_use]
     pub fn at(home: &Path, clock: Clock) -> Self {
-        Self(Folder::at(home, Arc::new(SystemDisk), clock))
+        Self(JournalFolder::at(home, Arc::new(SystemDisk), clock))
     }
 
     /// For the journals of the workflows of a state folder.
     #[must_use]
     pub fn of_workflows(home: &Path, clock: Clock) -> Self {
-        let folder = Folder::at(home, Arc::new(SystemDisk), clock);
+        let folder = JournalFolder::at(home, Arc::new(SystemDisk), clock);
         let path = home.join("workflows");
-        Self(Folder { path, ..folder })
+        Self(JournalFolder { path, ..folder })
     }
 
     /// Looks at all journals, and changes nothing.
     ///
     /// # Errors
     /// When the folder cannot be read.
-    pub fn inspect(&self) -> Result<Vec<Report>, StorageError> {
+    pub fn inspect(&self) -> Result<Vec<JournalReport>, StorageError> {
         let journals = self.0.journals();
         let mut journals = journals.map_err(|error| failed("list", &self.0.path, &error))?;
         journals.sort_unstable();
         Ok(journals.iter().map(|(id, _)| self.look_at(id)).collect())
     }
 
-    fn look_at(&self, id: &str) -> Report {
+    fn look_at(&self, id: &str) -> JournalReport {
         let path = self.0.journal(id);
-        let mut report = Report {
+        let mut report = JournalReport {
             id: id.to_owned(),
             path: path.clone(),
             records: 0,
@@ -112,14 +112,14 @@ impl Doctor {
             is_open: false,
             error: None,
         };
-        let looked = self.0.disk.open(&path, Opening::Read).and_then(|file| {
+        let looked = self.0.disk.open(&path, OpenMode::Read).and_then(|file| {
             let length = file.stat()?.length;
             let head = match ends::head(&*file, length)? {
                 Ok(head) => head,
                 Err(error) => return Ok(Some(open_error(&path, error))),
             };
-            let Tail { end, torn } = ends::tail(&*file, head.end, length)?;
-            let mut scan = Scan::new(Seal::new(head.header.epoch), 0);
+            let FileTail { end, torn } = ends::tail(&*file, head.end, length)?;
+            let mut scan = LineScan::new(Seal::new(head.header.epoch), 0);
             let whole = (head.end.bytes, end.bytes);
             let highest = ends::highest(&*file, head.end, end.bytes)?;
             report.misplaced = Some(highest).filter(|highest| *highest > end.position.seq);
@@ -150,7 +150,7 @@ impl Doctor {
         if !conversation_name::is_valid(id) {
             return Err(missing());
         }
-        let file = match self.0.disk.open(&path, Opening::Append) {
+        let file = match self.0.disk.open(&path, OpenMode::Append) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(missing()),
             opened => opened.map_err(failed)?,
         };
@@ -212,7 +212,7 @@ impl Doctor {
 fn sealed(file: &dyn DiskFile, epoch: Epoch, whole: (u64, u64)) -> io::Result<(Vec<Bytes>, u64)> {
     let mut entries = Vec::new();
     let mut ended_block = 0;
-    let mut scan = Scan::new(Seal::new(epoch), 0);
+    let mut scan = LineScan::new(Seal::new(epoch), 0);
     let keep = |line: &[u8], found: &_| {
         if let Some(entry) = line::decode(line, found, epoch) {
             if entry.record.ends_block() {
@@ -229,7 +229,7 @@ fn sealed(file: &dyn DiskFile, epoch: Epoch, whole: (u64, u64)) -> io::Result<(V
 /// The records of a journal whose header is lost. Without it no checksum can be checked.
 fn unproved(file: &dyn DiskFile, length: u64) -> io::Result<Vec<Bytes>> {
     let mut entries = Vec::new();
-    let mut lines = Lines::new(file, 0, length, MANY);
+    let mut lines = LineReader::new(file, 0, length, MANY);
     while let Some(line) = lines.next()? {
         entries.extend(line::without_proof(line.bytes));
     }

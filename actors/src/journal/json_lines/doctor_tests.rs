@@ -34,7 +34,7 @@ fn every_journal_is_looked_at_and_none_is_changed() {
     with("open", text.trim_end());
     with("torn", &format!("{text}{{\"seq\":"));
     let reports = doctor.inspect().unwrap();
-    let line = |report: &Report| {
+    let line = |report: &JournalReport| {
         format!(
             "{} {} {} {} {} {}",
             report.id,

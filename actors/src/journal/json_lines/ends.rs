@@ -7,27 +7,27 @@ use super::super::header_line::{self, HeaderError};
 use super::super::line::{self, Seal};
 use super::super::position::Position;
 use super::disk::DiskFile;
-use super::lines::{FEW, Lines, MANY};
+use super::lines::{FEW, LineReader, MANY};
 
 /// Size of the first window that is read at the end, in bytes; eight times as much if no record is in it.
 const WINDOW: u64 = 64 * 1024;
 
 /// The first line of a file.
-pub(super) struct Head {
+pub(super) struct FileHead {
     /// Its header.
     pub(super) header: Header,
     /// The end of the journal when it has no records.
-    pub(super) end: End,
+    pub(super) end: JournalEnd,
 }
 
 /// Reads the first line. The outer error is the system's.
-pub(super) fn head(file: &dyn DiskFile, length: u64) -> io::Result<Result<Head, HeaderError>> {
-    let mut lines = Lines::new(file, 0, length, FEW);
+pub(super) fn head(file: &dyn DiskFile, length: u64) -> io::Result<Result<FileHead, HeaderError>> {
+    let mut lines = LineReader::new(file, 0, length, FEW);
     let Some(line) = lines.next()? else {
         return Ok(Err(HeaderError::Unreadable("it is empty".to_owned())));
     };
-    Ok(header_line::decode(line.bytes).map(|header| Head {
-        end: End {
+    Ok(header_line::decode(line.bytes).map(|header| FileHead {
+        end: JournalEnd {
             position: Position::start(header.epoch),
             bytes: line.end(),
             is_open: !line.is_ended(),
@@ -38,7 +38,7 @@ pub(super) fn head(file: &dyn DiskFile, length: u64) -> io::Result<Result<Head, 
 
 /// The end of a journal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct End {
+pub(super) struct JournalEnd {
     /// The position after the last record.
     pub(super) position: Position,
     /// Number of bytes of the file that belong to the journal.
@@ -49,9 +49,9 @@ pub(super) struct End {
 
 /// The end of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Tail {
+pub(super) struct FileTail {
     /// The end of the journal.
-    pub(super) end: End,
+    pub(super) end: JournalEnd,
     /// Size of a torn line after that end, in bytes.
     pub(super) torn: u64,
 }
@@ -61,14 +61,14 @@ pub(super) struct Tail {
 ///
 /// # Errors
 /// When the file cannot be read.
-pub(super) fn tail(file: &dyn DiskFile, start: End, length: u64) -> io::Result<Tail> {
+pub(super) fn tail(file: &dyn DiskFile, start: JournalEnd, length: u64) -> io::Result<FileTail> {
     let mut window = WINDOW;
     loop {
         let at = length.saturating_sub(window);
         let lines = if at <= start.bytes {
-            Lines::new(file, start.bytes, length, MANY)
+            LineReader::new(file, start.bytes, length, MANY)
         } else {
-            Lines::behind(file, at, length, MANY)?
+            LineReader::behind(file, at, length, MANY)?
         };
         let found = tail_of(lines, start)?;
         if found.end.position.seq > 0 || at <= start.bytes {
@@ -79,9 +79,9 @@ pub(super) fn tail(file: &dyn DiskFile, start: End, length: u64) -> io::Result<T
 }
 
 /// The end as these lines show it.
-fn tail_of(mut lines: Lines<'_>, start: End) -> io::Result<Tail> {
+fn tail_of(mut lines: LineReader<'_>, start: JournalEnd) -> io::Result<FileTail> {
     let seal = Seal::new(start.position.epoch);
-    let mut tail = Tail {
+    let mut tail = FileTail {
         end: start,
         torn: 0,
     };
@@ -106,9 +106,9 @@ fn tail_of(mut lines: Lines<'_>, start: End) -> io::Result<Tail> {
 ///
 /// # Errors
 /// When the file cannot be read.
-pub(super) fn highest(file: &dyn DiskFile, start: End, to: u64) -> io::Result<u64> {
+pub(super) fn highest(file: &dyn DiskFile, start: JournalEnd, to: u64) -> io::Result<u64> {
     let seal = Seal::new(start.position.epoch);
-    let mut lines = Lines::new(file, start.bytes, to, MANY);
+    let mut lines = LineReader::new(file, start.bytes, to, MANY);
     let mut highest = 0;
     while let Some(line) = lines.next()? {
         if let Ok(found) = line::find(line.bytes, seal) {

@@ -7,7 +7,7 @@ use std::time::UNIX_EPOCH;
 
 use super::super::conversation_name;
 use super::super::position::Epoch;
-use super::disk::{Disk, DiskFile, DiskFolder, FileKind, Opening, append_all, is_passing};
+use super::disk::{Disk, DiskFile, DiskFolder, FileKind, OpenMode, append_all, is_passing};
 use super::state_size::StateSize;
 use crate::clock::Clock;
 use crate::storage::StorageError;
@@ -21,7 +21,7 @@ const KEPT: &str = ".unfinished";
 const UNFINISHED: &str = ".tmp";
 
 /// The folder of the journals and its disk.
-pub(super) struct Folder {
+pub(super) struct JournalFolder {
     /// The folder of the journals.
     pub(super) path: PathBuf,
     /// The folder of what was removed.
@@ -41,7 +41,7 @@ pub(super) struct Unfinished {
     pub(super) file: Arc<dyn DiskFile>,
 }
 
-impl Folder {
+impl JournalFolder {
     /// The folders below the state folder.
     pub(super) fn at(home: &Path, disk: Arc<dyn Disk>, clock: Clock) -> Self {
         Self {
@@ -92,7 +92,7 @@ impl Folder {
                 continue;
             }
             let path = self.path.join(name);
-            let opened = self.disk.open(&path, Opening::Read);
+            let opened = self.disk.open(&path, OpenMode::Read);
             let removed = opened.and_then(|file| match file.try_lock()? {
                 true => self.disk.remove(&path),
                 false => Ok(()),
@@ -122,10 +122,10 @@ impl Folder {
         let path = self
             .path
             .join(format!(".{id}.{:016x}{UNFINISHED}", fastrand::u64(..)));
-        let file = match self.disk.open(&path, Opening::New) {
+        let file = match self.disk.open(&path, OpenMode::New) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 self.disk.make_folder(&self.path)?;
-                self.disk.open(&path, Opening::New)?
+                self.disk.open(&path, OpenMode::New)?
             }
             opened => opened?,
         };

@@ -24,16 +24,16 @@ fn a_journal_that_is_written_piece_by_piece_is_the_same() {
     let whole = Whole::encode(&header, &entries()).unwrap();
     let mut written = Whole::empty(&header).unwrap();
     let path = home.path().join("a");
-    let file = SystemDisk.open(&path, Opening::New).unwrap();
+    let file = SystemDisk.open(&path, OpenMode::New).unwrap();
     let size = StateSize::default();
     written
-        .write(Entries::from_lines(entries()), &*file, &size)
+        .write(JournalEntries::from_lines(entries()), &*file, &size)
         .unwrap();
     assert_eq!(written.end, whole.end);
     assert!(std::fs::read(&path).unwrap() == whole.content);
     // A record that is none ends it.
     let mut other = Whole::empty(&header).unwrap();
-    let bad = Entries::from_lines(vec![Bytes::from_static(b"{}")]);
+    let bad = JournalEntries::from_lines(vec![Bytes::from_static(b"{}")]);
     let error = other.write(bad, &*file, &size);
     let error = error.unwrap_err().to_string();
     assert!(error.starts_with("entry 1: "), "{error}");
@@ -55,7 +55,7 @@ fn a_huge_journal_is_checked_in_parts_and_others_are_read_between_them() {
         content[at] = b'!';
     }
     std::fs::write(&path, content).unwrap();
-    let file = SystemDisk.open(&path, Opening::Append).unwrap();
+    let file = SystemDisk.open(&path, OpenMode::Append).unwrap();
     append_all(&*file, b"torn").unwrap();
     let store = JsonLinesStore::at(home.path(), Clock::system());
     let journal = store.0.open("a").unwrap();

@@ -7,14 +7,14 @@ use bytes::Bytes;
 use tokio::sync::oneshot;
 
 use super::super::{
-    AppendError, Durability, Header, NewRecord, OpenError, Piece, Position, Replaced,
+    AppendError, BlockPiece, Durability, Header, NewRecord, OpenError, Position, Replaced,
 };
 use super::journal::FileJournal;
 use super::pool::lock;
 use crate::storage::StorageError;
 
 /// One thing to do.
-pub(super) enum Order {
+pub(super) enum JournalOrder {
     /// See [`super::super::Journal::append`].
     Append {
         expected: u64,
@@ -32,7 +32,7 @@ pub(super) enum Order {
     /// See [`super::super::Journal::keep`].
     Keep {
         handed: u64,
-        pieces: Vec<Piece>,
+        pieces: Vec<BlockPiece>,
         reply: oneshot::Sender<Result<(), StorageError>>,
     },
     /// See [`super::super::Journal::forget`].
@@ -46,23 +46,23 @@ pub(super) enum Order {
 /// The orders of one journal.
 #[derive(Default)]
 pub(super) struct Orders {
-    queue: VecDeque<Order>,
+    queue: VecDeque<JournalOrder>,
     /// True if a thread that may wait for the disk is doing them.
     is_away: bool,
 }
 
 /// Tells the result of an order. Called by a thread that has let go of the journal, so that who
 /// drops the last handle after an answer has closed it.
-pub(super) type Answer = Box<dyn FnOnce() + Send>;
+pub(super) type JournalAnswer = Box<dyn FnOnce() + Send>;
 
 /// Returns an answer that is sent later. A dropped receiver needs none.
-pub(super) fn answer<T: Send + 'static>(reply: oneshot::Sender<T>, answer: T) -> Answer {
+pub(super) fn answer<T: Send + 'static>(reply: oneshot::Sender<T>, answer: T) -> JournalAnswer {
     Box::new(move || drop(reply.send(answer)))
 }
 
 impl FileJournal {
     /// Queues an order for the writer.
-    pub(super) fn give(self: &Arc<Self>, order: Order) {
+    pub(super) fn give(self: &Arc<Self>, order: JournalOrder) {
         let mut orders = lock(&self.orders);
         orders.queue.push_back(order);
         if !orders.is_away {
@@ -85,10 +85,10 @@ impl FileJournal {
             return;
         }
         let is_quick = match orders.queue.front() {
-            Some(Order::Append { .. }) => self.is_taken(),
-            Some(Order::Keep { .. }) => lock(&self.kept).is_open(),
-            Some(Order::Forget) => !self.may_keep(),
-            Some(Order::Replace { .. } | Order::Remove { .. }) => false,
+            Some(JournalOrder::Append { .. }) => self.is_taken(),
+            Some(JournalOrder::Keep { .. }) => lock(&self.kept).is_open(),
+            Some(JournalOrder::Forget) => !self.may_keep(),
+            Some(JournalOrder::Replace { .. } | JournalOrder::Remove { .. }) => false,
             None => return,
         };
         if !is_quick {
@@ -118,7 +118,7 @@ impl FileJournal {
             answer
                 .take()
                 .into_iter()
-                .for_each(|answer: Answer| answer());
+                .for_each(|answer: JournalAnswer| answer());
             answer = self.obey(order);
         }
         drop(self);
@@ -126,32 +126,32 @@ impl FileJournal {
     }
 
     /// Does an order; nothing is returned if the answer comes later.
-    fn obey(self: &Arc<Self>, order: Order) -> Option<Answer> {
+    fn obey(self: &Arc<Self>, order: JournalOrder) -> Option<JournalAnswer> {
         match order {
-            Order::Append {
+            JournalOrder::Append {
                 expected,
                 records,
                 durability,
                 reply,
             } => self.append(expected, &records, durability, reply),
-            Order::Replace {
+            JournalOrder::Replace {
                 expected,
                 header,
                 entries,
                 reply,
             } => Some(answer(reply, self.replace(expected, *header, &entries))),
-            Order::Keep {
+            JournalOrder::Keep {
                 handed,
                 pieces,
                 reply,
             } => Some(answer(reply, self.keep(handed, pieces))),
-            Order::Forget => {
+            JournalOrder::Forget => {
                 if self.may_keep() {
                     self.forget_kept();
                 }
                 None
             }
-            Order::Remove { reply } => Some(answer(reply, self.remove())),
+            JournalOrder::Remove { reply } => Some(answer(reply, self.remove())),
         }
     }
 }

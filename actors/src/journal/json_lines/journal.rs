@@ -8,18 +8,18 @@ use tokio::sync::oneshot;
 
 use super::super::header_line::HeaderError;
 use super::super::{
-    AppendError, Damage, Durability, Header, Journal, NewRecord, OpenError, Page, PageLimit, Piece,
-    Position, Replaced,
+    AppendError, BlockPiece, Durability, Header, Journal, JournalDamage, JournalPage, NewRecord,
+    OpenError, PageLimit, Position, Replaced,
 };
 use super::check::Checked;
-use super::disk::{DiskFile, FileKind, Opening};
-use super::ends::{self, End};
+use super::disk::{DiskFile, FileKind, OpenMode};
+use super::ends::{self, JournalEnd};
 use super::folder::{failed, short};
-use super::jobs::{Order, Orders};
-use super::keep::Kept;
+use super::jobs::{JournalOrder, Orders};
+use super::keep::UnfinishedFile;
 use super::pool::lock;
-use super::shared::Shared;
-use super::sync::Waiting;
+use super::shared::JournalShared;
+use super::sync::WaitingAppends;
 use super::whole::Whole;
 use crate::storage::{StorageError, StorageFuture};
 use crate::threads::PASSES;
@@ -30,19 +30,19 @@ pub(super) const MADE_MEANWHILE: &str = "it was made meanwhile";
 /// A journal that is open in this process. All handles of a conversation share it.
 pub(super) struct FileJournal {
     pub(super) id: String,
-    pub(super) shared: Arc<Shared>,
+    pub(super) shared: Arc<JournalShared>,
     /// True if the file is locked and mended, so that an append is quick.
     pub(super) is_taken: AtomicBool,
     /// True if a file of unfinished blocks may exist.
     pub(super) may_keep: AtomicBool,
     /// The file of those blocks. The lock is held while the file is written.
-    pub(super) kept: Mutex<Kept>,
+    pub(super) kept: Mutex<UnfinishedFile>,
     /// Held for moments only.
-    pub(super) shown: Mutex<Shown>,
+    pub(super) shown: Mutex<ReaderState>,
     /// Held while the file is written.
     pub(super) writing: Mutex<Writing>,
     pub(super) orders: Mutex<Orders>,
-    pub(super) waiting: Mutex<Waiting>,
+    pub(super) waiting: Mutex<WaitingAppends>,
     /// The end of the last page that was not the last one of the journal: the record and the epoch, and the byte at
     /// which the next page begins.
     pub(super) next_page: Mutex<Option<(Position, u64)>>,
@@ -52,14 +52,14 @@ pub(super) struct FileJournal {
 
 /// The state that readers see.
 #[derive(Clone)]
-pub(super) struct Shown {
+pub(super) struct ReaderState {
     pub(super) header: Header,
     /// None before the first append makes it.
     pub(super) file: Option<Arc<dyn DiskFile>>,
     /// The end of the journal when it had no records.
-    pub(super) start: End,
+    pub(super) start: JournalEnd,
     /// The end of the finished appends.
-    pub(super) end: End,
+    pub(super) end: JournalEnd,
     /// Size of a torn line after that end, in bytes.
     pub(super) torn: u64,
 }
@@ -68,7 +68,7 @@ pub(super) struct Shown {
 pub(super) struct Writing {
     pub(super) life: Life,
     /// The place of the next record; after the end that is shown while a flush is awaited.
-    pub(super) end: End,
+    pub(super) end: JournalEnd,
     /// The reason why this journal takes no further record.
     pub(super) refusal: Option<AppendError>,
 }
@@ -87,7 +87,7 @@ pub(super) enum Life {
 }
 
 impl FileJournal {
-    fn new(shared: &Arc<Shared>, shown: Shown, life: Life) -> Self {
+    fn new(shared: &Arc<JournalShared>, shown: ReaderState, life: Life) -> Self {
         Self {
             id: shown.header.conversation.to_string(),
             shared: Arc::clone(shared),
@@ -111,9 +111,9 @@ impl FileJournal {
     ///
     /// # Errors
     /// When the header has no text.
-    pub(super) fn unmade(shared: &Arc<Shared>, header: Header) -> Result<Self, String> {
+    pub(super) fn unmade(shared: &Arc<JournalShared>, header: Header) -> Result<Self, String> {
         let Whole { start, end, .. } = Whole::empty(&header)?;
-        let shown = Shown {
+        let shown = ReaderState {
             header,
             file: None,
             start,
@@ -125,13 +125,13 @@ impl FileJournal {
 
     /// A journal that was just made.
     pub(super) fn made(
-        shared: &Arc<Shared>,
+        shared: &Arc<JournalShared>,
         header: Header,
         whole: &Whole,
         file: Arc<dyn DiskFile>,
         inode: (u64, u64),
     ) -> Self {
-        let shown = Shown {
+        let shown = ReaderState {
             header,
             file: Some(Arc::clone(&file)),
             start: whole.start,
@@ -145,7 +145,7 @@ impl FileJournal {
     ///
     /// # Errors
     /// See [`OpenError`].
-    pub(super) fn found(shared: &Arc<Shared>, id: &str) -> Result<Self, OpenError> {
+    pub(super) fn found(shared: &Arc<JournalShared>, id: &str) -> Result<Self, OpenError> {
         let path = shared.folder.journal(id);
         let storage = |error| OpenError::Storage(failed("open", &path, &error));
         let unreadable = |reason: String| OpenError::Unreadable {
@@ -154,7 +154,7 @@ impl FileJournal {
         };
         let disk = &shared.folder.disk;
         let opened = disk.stat(&path).and_then(|stat| match stat.kind {
-            FileKind::File => disk.open(&path, Opening::Read).map(Some),
+            FileKind::File => disk.open(&path, OpenMode::Read).map(Some),
             FileKind::Folder | FileKind::Other => Ok(None),
         });
         let file = match opened {
@@ -175,7 +175,7 @@ impl FileJournal {
             }
         };
         let tail = ends::tail(&*file, head.end, stat.length).map_err(storage)?;
-        let shown = Shown {
+        let shown = ReaderState {
             header: Header {
                 // The name of the file is what was asked for, whatever was copied there.
                 conversation: crate::ids::ConversationId::new(id),
@@ -191,7 +191,7 @@ impl FileJournal {
     }
 
     /// The state that readers see now.
-    pub(super) fn published(&self) -> Shown {
+    pub(super) fn published(&self) -> ReaderState {
         lock(&self.shown).clone()
     }
 
@@ -201,7 +201,7 @@ impl FileJournal {
     }
 
     /// Lets readers see up to there.
-    pub(super) fn show(&self, end: End) {
+    pub(super) fn show(&self, end: JournalEnd) {
         let mut shown = lock(&self.shown);
         if end.bytes > shown.end.bytes {
             shown.end = end;
@@ -227,7 +227,7 @@ impl FileJournal {
     }
 
     /// See [`Journal::keep`].
-    pub(super) fn keep(&self, handed: u64, pieces: Vec<Piece>) -> Result<(), StorageError> {
+    pub(super) fn keep(&self, handed: u64, pieces: Vec<BlockPiece>) -> Result<(), StorageError> {
         self.may_keep.store(true, Ordering::Release);
         let behind = (self.published().header.epoch, handed);
         lock(&self.kept).add(&self.shared.folder, &self.id, behind, pieces)
@@ -235,7 +235,7 @@ impl FileJournal {
 
     /// See [`Journal::forget`].
     pub(super) fn forget_kept(&self) {
-        *lock(&self.kept) = Kept::default();
+        *lock(&self.kept) = UnfinishedFile::default();
         self.may_keep.store(false, Ordering::Release);
         self.shared.folder.forget_kept(&self.id);
     }
@@ -246,7 +246,7 @@ impl Drop for FileJournal {
     fn drop(&mut self) {
         lock(&self.writing).life = Life::New;
         lock(&self.shown).file = None;
-        *lock(&self.kept) = Kept::default();
+        *lock(&self.kept) = UnfinishedFile::default();
         self.shared.close(self);
     }
 }
@@ -284,7 +284,7 @@ impl Handle {
     /// Has the writer do something, in the order of these calls.
     fn order<T: Send + 'static>(
         &self,
-        order: impl FnOnce(oneshot::Sender<Result<T, AppendError>>) -> Order,
+        order: impl FnOnce(oneshot::Sender<Result<T, AppendError>>) -> JournalOrder,
     ) -> StorageFuture<Result<T, AppendError>> {
         let (reply, answer) = oneshot::channel();
         self.0.give(order(reply));
@@ -309,7 +309,7 @@ impl Journal for Handle {
         records: Vec<NewRecord>,
         durability: Durability,
     ) -> StorageFuture<Result<Vec<Position>, AppendError>> {
-        self.order(|reply| Order::Append {
+        self.order(|reply| JournalOrder::Append {
             expected,
             records,
             durability,
@@ -317,13 +317,21 @@ impl Journal for Handle {
         })
     }
 
-    fn read(&self, after: u64, limit: PageLimit) -> StorageFuture<Result<Page, StorageError>> {
+    fn read(
+        &self,
+        after: u64,
+        limit: PageLimit,
+    ) -> StorageFuture<Result<JournalPage, StorageError>> {
         self.ask_reader(move |journal| journal.page(after, limit))
     }
 
-    fn keep(&self, handed: u64, pieces: Vec<Piece>) -> StorageFuture<Result<(), StorageError>> {
+    fn keep(
+        &self,
+        handed: u64,
+        pieces: Vec<BlockPiece>,
+    ) -> StorageFuture<Result<(), StorageError>> {
         let (reply, answer) = oneshot::channel();
-        self.0.give(Order::Keep {
+        self.0.give(JournalOrder::Keep {
             handed,
             pieces,
             reply,
@@ -333,10 +341,10 @@ impl Journal for Handle {
     }
 
     fn forget(&self) {
-        self.0.give(Order::Forget);
+        self.0.give(JournalOrder::Forget);
     }
 
-    fn kept(&self, after: u64) -> StorageFuture<Result<Vec<Piece>, StorageError>> {
+    fn kept(&self, after: u64) -> StorageFuture<Result<Vec<BlockPiece>, StorageError>> {
         self.ask_reader(move |journal| {
             let epoch = journal.published().header.epoch;
             let folder = &journal.shared.folder;
@@ -349,7 +357,7 @@ impl Journal for Handle {
         room.map_err(|error| self.0.failed("write", &error))
     }
 
-    fn check(&self) -> StorageFuture<Result<Damage, StorageError>> {
+    fn check(&self) -> StorageFuture<Result<JournalDamage, StorageError>> {
         let handle = Self(Arc::clone(&self.0));
         Box::pin(async move {
             // Each part waits for its turn after the reads of other journals.
@@ -367,7 +375,7 @@ impl Journal for Handle {
         header: Header,
         entries: Vec<Bytes>,
     ) -> StorageFuture<Result<Replaced, AppendError>> {
-        self.order(|reply| Order::Replace {
+        self.order(|reply| JournalOrder::Replace {
             expected,
             header: Box::new(header),
             entries,

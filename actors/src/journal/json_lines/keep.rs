@@ -7,22 +7,22 @@
 use std::io;
 use std::sync::Arc;
 
-use super::super::Piece;
+use super::super::BlockPiece;
 use super::super::position::Epoch;
 use super::super::unfinished::{self, KeptPiece};
-use super::disk::{DiskFile, FileKind, Opening, append_all};
-use super::folder::{Folder, failed};
-use super::lines::{Lines, MANY};
+use super::disk::{DiskFile, FileKind, OpenMode, append_all};
+use super::folder::{JournalFolder, failed};
+use super::lines::{LineReader, MANY};
 use crate::storage::StorageError;
 
 /// The file of the blocks that are not finished.
 #[derive(Default)]
-pub(super) struct Kept {
+pub(super) struct UnfinishedFile {
     file: Option<Arc<dyn DiskFile>>,
     bytes: u64,
 }
 
-impl Kept {
+impl UnfinishedFile {
     /// True if the file is open, so that keeping a piece is only a write.
     pub(super) fn is_open(&self) -> bool {
         self.file.is_some()
@@ -34,10 +34,10 @@ impl Kept {
     /// Fails when the storage refuses; earlier pieces are unchanged.
     pub(super) fn add(
         &mut self,
-        folder: &Folder,
+        folder: &JournalFolder,
         id: &str,
         (epoch, handed): (Epoch, u64),
-        pieces: Vec<Piece>,
+        pieces: Vec<BlockPiece>,
     ) -> Result<(), StorageError> {
         let mut lines = Vec::new();
         for piece in pieces {
@@ -49,7 +49,7 @@ impl Kept {
             .map_err(|error| unkept(folder, id, &error))
     }
 
-    fn write(&mut self, folder: &Folder, id: &str, lines: &[u8]) -> io::Result<()> {
+    fn write(&mut self, folder: &JournalFolder, id: &str, lines: &[u8]) -> io::Result<()> {
         let file = if let Some(file) = &self.file {
             Arc::clone(file)
         } else {
@@ -68,7 +68,7 @@ impl Kept {
     }
 
     /// A record ended the block: nothing of it stays here.
-    pub(super) fn cut(&mut self, folder: &Folder, id: &str) {
+    pub(super) fn cut(&mut self, folder: &JournalFolder, id: &str) {
         if self.bytes == 0 {
             return;
         }
@@ -80,19 +80,19 @@ impl Kept {
     }
 }
 
-fn unkept(folder: &Folder, id: &str, error: &io::Error) -> StorageError {
+fn unkept(folder: &JournalFolder, id: &str, error: &io::Error) -> StorageError {
     failed("write", &folder.kept(id), error)
 }
 
-impl Folder {
+impl JournalFolder {
     /// Opens the file to write it. Anything else that has its name is moved out of the way.
     fn open_kept(&self, id: &str) -> io::Result<Arc<dyn DiskFile>> {
         let path = self.kept(id);
-        match self.disk.open(&path, Opening::AppendOrNew) {
+        match self.disk.open(&path, OpenMode::AppendOrNew) {
             Err(_) if self.disk.stat(&path)?.kind != FileKind::File => {
                 let aside = format!("{id}.{:016x}.foreign", fastrand::u64(..));
                 self.disk.rename(&path, &self.path.join(aside))?;
-                self.disk.open(&path, Opening::AppendOrNew)
+                self.disk.open(&path, OpenMode::AppendOrNew)
             }
             opened => opened,
         }
@@ -108,17 +108,17 @@ impl Folder {
         id: &str,
         epoch: Epoch,
         after: u64,
-    ) -> Result<Vec<Piece>, StorageError> {
+    ) -> Result<Vec<BlockPiece>, StorageError> {
         let path = self.kept(id);
         let read = || -> io::Result<Vec<KeptPiece>> {
             if self.disk.stat(&path)?.kind != FileKind::File {
                 log::warn!("{} is not a file; it is left alone", path.display());
                 return Ok(Vec::new());
             }
-            let file = self.disk.open(&path, Opening::Read)?;
+            let file = self.disk.open(&path, OpenMode::Read)?;
             let length = file.stat()?.length;
             let mut pieces = Vec::new();
-            let mut lines = Lines::new(&*file, 0, length, MANY);
+            let mut lines = LineReader::new(&*file, 0, length, MANY);
             while let Some(line) = lines.next()? {
                 // The last one may be torn.
                 pieces.extend(serde_json::from_slice::<KeptPiece>(line.bytes).ok());

@@ -12,13 +12,13 @@ pub(super) const FEW: usize = 8 * 1024;
 pub(super) const MAX_LINE: u64 = 256 * 1024 * 1024;
 
 /// A part of a file.
-struct Section<'a> {
+struct FileSection<'a> {
     file: &'a dyn DiskFile,
     at: u64,
     end: u64,
 }
 
-impl Read for Section<'_> {
+impl Read for FileSection<'_> {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
         let left = usize::try_from(self.end - self.at).unwrap_or(usize::MAX);
         let wanted = left.min(bytes.len());
@@ -29,21 +29,21 @@ impl Read for Section<'_> {
 }
 
 /// Reads lines.
-pub(super) struct Lines<'a> {
-    section: BufReader<Section<'a>>,
+pub(super) struct LineReader<'a> {
+    section: BufReader<FileSection<'a>>,
     offset: u64,
     line: Vec<u8>,
 }
 
 /// A line of a file.
-pub(super) struct Line<'a> {
+pub(super) struct FileLine<'a> {
     /// Offset of its beginning in the file.
     pub(super) offset: u64,
     /// Its bytes with its line break.
     pub(super) bytes: &'a [u8],
 }
 
-impl Line<'_> {
+impl FileLine<'_> {
     /// Offset of its end in the file.
     pub(super) fn end(&self) -> u64 {
         self.offset + self.bytes.len() as u64
@@ -60,10 +60,10 @@ impl Line<'_> {
     }
 }
 
-impl<'a> Lines<'a> {
+impl<'a> LineReader<'a> {
     /// The lines from one offset to another, reading that much at once.
     pub(super) fn new(file: &'a dyn DiskFile, from: u64, to: u64, at_once: usize) -> Self {
-        let section = Section {
+        let section = FileSection {
             file,
             at: from,
             end: to.max(from),
@@ -103,14 +103,14 @@ impl<'a> Lines<'a> {
     ///
     /// # Errors
     /// When the file cannot be read.
-    pub(super) fn next(&mut self) -> io::Result<Option<Line<'_>>> {
+    pub(super) fn next(&mut self) -> io::Result<Option<FileLine<'_>>> {
         self.offset += self.line.len() as u64;
         self.line.clear();
         let mut limited = (&mut self.section).take(MAX_LINE);
         limited.read_until(b'\n', &mut self.line)?;
         // A line of 50 MB must not hold its memory as long as the short ones after it are read.
         self.line.shrink_to(MANY.max(self.line.len()));
-        Ok((!self.line.is_empty()).then_some(Line {
+        Ok((!self.line.is_empty()).then_some(FileLine {
             offset: self.offset,
             bytes: &self.line,
         }))

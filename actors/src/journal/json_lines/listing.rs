@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::super::Listed;
-use super::folder::{Folder, failed};
+use super::super::ListedJournal;
+use super::folder::{JournalFolder, failed};
 use super::pool::lock;
 use crate::storage::StorageError;
 
@@ -15,42 +15,42 @@ const KEPT: Duration = Duration::from_secs(2);
 
 /// The result of the last look at the folder.
 #[derive(Default)]
-pub(super) struct Listing(Mutex<Option<Look>>);
+pub(super) struct JournalListing(Mutex<Option<ListingLook>>);
 
 #[derive(Clone)]
-struct Look {
+struct ListingLook {
     at: Instant,
     /// In the order of the list.
-    all: Arc<[Listed]>,
+    all: Arc<[ListedJournal]>,
 }
 
-impl Listing {
+impl JournalListing {
     /// A page of the list. The first page reads the folder; later pages continue the same list, unless a journal was
     /// made or removed since.
     pub(super) fn page(
         &self,
-        folder: &Folder,
-        after: Option<&Listed>,
+        folder: &JournalFolder,
+        after: Option<&ListedJournal>,
         limit: usize,
-    ) -> Result<Vec<Listed>, StorageError> {
+    ) -> Result<Vec<ListedJournal>, StorageError> {
         let known = lock(&self.0).clone();
         let known = known.filter(|look| after.is_some() && look.at.elapsed() < KEPT);
         let look = match known {
             Some(look) => look,
             None => self.look(folder)?,
         };
-        Ok(Listed::page(&look.all, after, limit))
+        Ok(ListedJournal::page(&look.all, after, limit))
     }
 
-    fn look(&self, folder: &Folder) -> Result<Look, StorageError> {
+    fn look(&self, folder: &JournalFolder) -> Result<ListingLook, StorageError> {
         let at = Instant::now();
         let journals = folder.journals();
         let journals = journals.map_err(|error| failed("list", &folder.path, &error))?;
         let listed = journals
             .into_iter()
-            .map(|(id, changed_at)| Listed { changed_at, id });
-        let all = Listed::sorted(listed.collect()).into();
-        let look = Look { at, all };
+            .map(|(id, changed_at)| ListedJournal { changed_at, id });
+        let all = ListedJournal::sorted(listed.collect()).into();
+        let look = ListingLook { at, all };
         *lock(&self.0) = Some(look.clone());
         Ok(look)
     }

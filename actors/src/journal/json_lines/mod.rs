@@ -35,29 +35,29 @@ use std::sync::Arc;
 use tokio::sync::oneshot;
 
 pub use attachments::{AttachmentsReport, FolderAttachments};
-pub use disk::{Disk, DiskFile, DiskFolder, FileKind, Opening, Stat};
-pub use doctor::{Doctor, Repaired, Report};
+pub use disk::{Disk, DiskFile, DiskFolder, FileKind, OpenMode, Stat};
+pub use doctor::{Doctor, JournalReport, Repaired};
 pub use state_disk::StateDisk;
 pub use state_size::StateSize;
 pub use system_disk::SystemDisk;
 
-use self::folder::Folder;
+use self::folder::JournalFolder;
 use self::journal::{Handle, gone};
-use self::shared::Shared;
-use super::{Entries, Header, Journal, JournalStore, Listed, OpenError};
+use self::shared::JournalShared;
+use super::{Header, Journal, JournalEntries, JournalStore, ListedJournal, OpenError};
 use crate::clock::Clock;
 use crate::ids::ConversationId;
 use crate::storage::{StorageError, StorageFuture};
 
 /// The store of the journals in a folder. Its threads end with the last of the store and its
 /// journals.
-pub struct JsonLinesStore(Arc<Shared>);
+pub struct JsonLinesStore(Arc<JournalShared>);
 
 impl JsonLinesStore {
     /// The journals in a folder. What a crash left unfinished there is removed.
     #[must_use]
     pub fn new(folder: PathBuf, trash: PathBuf, disk: Arc<dyn Disk>, clock: Clock) -> Self {
-        Self::in_folder(Folder {
+        Self::in_folder(JournalFolder {
             path: folder,
             trash,
             disk,
@@ -69,42 +69,46 @@ impl JsonLinesStore {
     /// The journals of a state folder on the machine's file system.
     #[must_use]
     pub fn at(home: &Path, clock: Clock) -> Self {
-        Self::in_folder(Folder::at(home, Arc::new(StateDisk::for_home(home)), clock))
+        Self::in_folder(JournalFolder::at(
+            home,
+            Arc::new(StateDisk::for_home(home)),
+            clock,
+        ))
     }
 
     /// The same, in a state folder of a bounded size.
     #[must_use]
     pub fn within(home: &Path, clock: Clock, size: StateSize) -> Self {
-        let folder = Folder::at(home, Arc::new(StateDisk::for_home(home)), clock);
-        Self::in_folder(Folder { size, ..folder })
+        let folder = JournalFolder::at(home, Arc::new(StateDisk::for_home(home)), clock);
+        Self::in_folder(JournalFolder { size, ..folder })
     }
 
     /// The journals of the workflows of a state folder of a bounded size.
     #[must_use]
     pub fn of_workflows(home: &Path, clock: Clock, size: StateSize) -> Self {
-        let folder = Folder::at(home, Arc::new(StateDisk::for_home(home)), clock);
+        let folder = JournalFolder::at(home, Arc::new(StateDisk::for_home(home)), clock);
         let path = home.join("workflows");
-        Self::in_folder(Folder {
+        Self::in_folder(JournalFolder {
             path,
             size,
             ..folder
         })
     }
 
-    fn in_folder(folder: Folder) -> Self {
+    fn in_folder(folder: JournalFolder) -> Self {
         let prepared = folder.disk.make_folder(&folder.path);
         if let Err(error) = prepared.and_then(|()| folder.sweep()) {
             // What cannot be done will say so when it is needed.
             log::warn!("cannot prepare {}: {error}", folder.path.display());
         }
-        Self(Arc::new(Shared::new(folder)))
+        Self(Arc::new(JournalShared::new(folder)))
     }
 
     /// Has a thread that may wait for the disk do something.
     fn ask<T: Send + 'static>(
         &self,
         id: &str,
-        question: impl FnOnce(&Arc<Shared>) -> Result<T, OpenError> + Send + 'static,
+        question: impl FnOnce(&Arc<JournalShared>) -> Result<T, OpenError> + Send + 'static,
     ) -> StorageFuture<Result<T, OpenError>> {
         let (reply, answer) = oneshot::channel();
         let shared = Arc::clone(&self.0);
@@ -146,7 +150,7 @@ impl JournalStore for JsonLinesStore {
     fn create_from(
         &self,
         header: Header,
-        entries: Entries,
+        entries: JournalEntries,
     ) -> StorageFuture<Result<Arc<dyn Journal>, OpenError>> {
         let (reply, answer) = oneshot::channel();
         let name = header.conversation.to_string();
@@ -162,9 +166,9 @@ impl JournalStore for JsonLinesStore {
 
     fn list(
         &self,
-        after: Option<Listed>,
+        after: Option<ListedJournal>,
         limit: usize,
-    ) -> StorageFuture<Result<Vec<Listed>, StorageError>> {
+    ) -> StorageFuture<Result<Vec<ListedJournal>, StorageError>> {
         let (reply, answer) = oneshot::channel();
         let shared = Arc::clone(&self.0);
         self.0.readers.run(move || {

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crate::threads::start_thread;
 
 /// The work of a thread.
-pub(super) type Job = Box<dyn FnOnce() + Send>;
+pub(super) type PoolJob = Box<dyn FnOnce() + Send>;
 
 /// A few threads with one queue. They end when the pool is dropped and the queue is empty.
 pub(super) struct Pool {
@@ -15,12 +15,12 @@ pub(super) struct Pool {
     /// Number of threads that the pool keeps.
     threads: usize,
     running: Arc<AtomicUsize>,
-    queue: Sender<Job>,
-    jobs: Arc<Mutex<Receiver<Job>>>,
+    queue: Sender<PoolJob>,
+    jobs: Arc<Mutex<Receiver<PoolJob>>>,
 }
 
 /// Counts one thread, until it ends.
-struct Running(Arc<AtomicUsize>);
+struct RunningThread(Arc<AtomicUsize>);
 
 impl Pool {
     /// Starts the threads. Those that cannot be started now are started with a later job.
@@ -51,7 +51,7 @@ impl Pool {
 
     /// Starts the missing threads, or as many as the system allows.
     fn fill(&self) {
-        while let Some(running) = Running::admit(&self.running, self.threads) {
+        while let Some(running) = RunningThread::admit(&self.running, self.threads) {
             let jobs = Arc::clone(&self.jobs);
             let work = move || {
                 let _running = running;
@@ -69,7 +69,7 @@ impl Pool {
     }
 }
 
-impl Running {
+impl RunningThread {
     /// One more, if there are fewer than that.
     fn admit(running: &Arc<AtomicUsize>, most: usize) -> Option<Self> {
         let more = |now| (now < most).then_some(now + 1);
@@ -79,7 +79,7 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for RunningThread {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::AcqRel);
     }

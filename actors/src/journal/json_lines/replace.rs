@@ -6,7 +6,7 @@ use bytes::Bytes;
 
 use super::super::{AppendError, Header, OpenError, Replaced};
 use super::folder::{PublishError, short};
-use super::journal::{FileJournal, Life, Shown};
+use super::journal::{FileJournal, Life, ReaderState};
 use super::pool::lock;
 use super::whole::Whole;
 
@@ -47,7 +47,7 @@ impl FileJournal {
             }
         };
         let file = unfinished.file;
-        *lock(&self.shown) = Shown {
+        *lock(&self.shown) = ReaderState {
             header,
             file: Some(Arc::clone(&file)),
             start: whole.start,

@@ -2,31 +2,31 @@
 
 use std::io;
 
-use super::super::Damage;
-use super::super::line::{self, Found, Seal};
-use super::damage::Part;
+use super::super::JournalDamage;
+use super::super::line::{self, FoundRecord, Seal};
+use super::damage::DamagedPart;
 use super::disk::DiskFile;
-use super::lines::{Lines, MANY};
+use super::lines::{LineReader, MANY};
 
 /// A look at lines in their order.
-pub(super) struct Scan {
+pub(super) struct LineScan {
     seal: Seal,
     /// The number of the last record that was found.
     pub(super) last: u64,
     /// Number of records that were found.
     pub(super) records: u64,
     /// Further damage; copied nowhere yet.
-    pub(super) damage: Damage,
+    pub(super) damage: JournalDamage,
 }
 
-impl Scan {
+impl LineScan {
     /// Begins after the record `last`.
     pub(super) fn new(seal: Seal, last: u64) -> Self {
         Self {
             seal,
             last,
             records: 0,
-            damage: Damage::default(),
+            damage: JournalDamage::default(),
         }
     }
 
@@ -39,10 +39,10 @@ impl Scan {
         file: &dyn DiskFile,
         (from, to): (u64, u64),
         max: u64,
-        mut record: impl FnMut(&[u8], &Found) -> io::Result<()>,
-        mut damaged: impl FnMut(&Part<'_>) -> io::Result<()>,
+        mut record: impl FnMut(&[u8], &FoundRecord) -> io::Result<()>,
+        mut damaged: impl FnMut(&DamagedPart<'_>) -> io::Result<()>,
     ) -> io::Result<()> {
-        let mut lines = Lines::new(file, from, to, MANY);
+        let mut lines = LineReader::new(file, from, to, MANY);
         while let Some(line) = lines.next()? {
             if line.is_blank() {
                 continue;
@@ -67,7 +67,7 @@ impl Scan {
             if !bytes.is_empty() {
                 self.damage.parts += 1;
                 self.damage.bytes += bytes.len() as u64;
-                damaged(&Part {
+                damaged(&DamagedPart {
                     offset: line.offset,
                     bytes,
                     reason,

@@ -4,8 +4,8 @@ use std::io;
 
 use super::super::line::{self, Seal};
 use super::disk::DiskFile;
-use super::ends::End;
-use super::lines::{FEW, Lines};
+use super::ends::JournalEnd;
+use super::lines::{FEW, LineReader};
 
 /// A part of a file that is read rather than halved.
 const SMALL: u64 = 32 * 1024;
@@ -15,7 +15,12 @@ const SMALL: u64 = 32 * 1024;
 ///
 /// # Errors
 /// When the file cannot be read.
-pub(super) fn start_of(file: &dyn DiskFile, from: u64, end: End, after: u64) -> io::Result<u64> {
+pub(super) fn start_of(
+    file: &dyn DiskFile,
+    from: u64,
+    end: JournalEnd,
+    after: u64,
+) -> io::Result<u64> {
     let seal = Seal::new(end.position.epoch);
     let (mut low, mut high) = (from, end.bytes);
     while after > 0 && high.saturating_sub(low) > SMALL {
@@ -33,10 +38,10 @@ fn first_behind(
     file: &dyn DiskFile,
     from: u64,
     to: u64,
-    end: End,
+    end: JournalEnd,
     seal: Seal,
 ) -> io::Result<Option<(u64, u64)>> {
-    let mut lines = Lines::behind(file, from, to, FEW)?;
+    let mut lines = LineReader::behind(file, from, to, FEW)?;
     while let Some(line) = lines.next()? {
         if let Ok(found) = line::find(line.bytes, seal)
             && found.seq <= end.position.seq

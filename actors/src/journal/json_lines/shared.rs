@@ -6,12 +6,14 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 
 use tokio::sync::oneshot;
 
-use super::super::{AppendError, Entries, Header, Listed, OpenError, conversation_name};
-use super::disk::Opening;
-use super::folder::{Folder, failed};
-use super::jobs::Order;
+use super::super::{
+    AppendError, Header, JournalEntries, ListedJournal, OpenError, conversation_name,
+};
+use super::disk::OpenMode;
+use super::folder::{JournalFolder, failed};
+use super::jobs::JournalOrder;
 use super::journal::{FileJournal, Life, MADE_MEANWHILE};
-use super::listing::Listing;
+use super::listing::JournalListing;
 use super::pool::{Pool, lock};
 use super::whole::Whole;
 use crate::storage::StorageError;
@@ -22,8 +24,8 @@ const SLOW_THREADS: usize = 4;
 const READERS: usize = 3;
 
 /// The folders, the threads and the open journals.
-pub(super) struct Shared {
-    pub(super) folder: Folder,
+pub(super) struct JournalShared {
+    pub(super) folder: JournalFolder,
     /// One thread that never waits for a flush.
     pub(super) writer: Pool,
     /// Flushes, and makes, replaces and removes files.
@@ -35,13 +37,13 @@ pub(super) struct Shared {
     /// Told when a journal was closed.
     closed: Condvar,
     /// The last list of all journals.
-    listing: Listing,
+    listing: JournalListing,
 }
 
-type Open<'a> = MutexGuard<'a, HashMap<String, Weak<FileJournal>>>;
+type OpenJournals<'a> = MutexGuard<'a, HashMap<String, Weak<FileJournal>>>;
 
-impl Shared {
-    pub(super) fn new(folder: Folder) -> Self {
+impl JournalShared {
+    pub(super) fn new(folder: JournalFolder) -> Self {
         Self {
             folder,
             writer: Pool::start("journal-write", 1),
@@ -50,12 +52,12 @@ impl Shared {
             halted: Mutex::default(),
             open: Mutex::default(),
             closed: Condvar::new(),
-            listing: Listing::default(),
+            listing: JournalListing::default(),
         }
     }
 
     /// The journal if it is open. Waits for one that is being closed, so that its lock is released.
-    fn live<'a>(&'a self, id: &str) -> (Open<'a>, Option<Arc<FileJournal>>) {
+    fn live<'a>(&'a self, id: &str) -> (OpenJournals<'a>, Option<Arc<FileJournal>>) {
         let mut open = lock(&self.open);
         while let Some(journal) = open.get(id) {
             if let Some(journal) = journal.upgrade() {
@@ -154,7 +156,7 @@ impl Shared {
     pub(super) fn create(
         self: &Arc<Self>,
         header: Header,
-        entries: Entries,
+        entries: JournalEntries,
     ) -> Result<Arc<FileJournal>, OpenError> {
         let id = header.conversation.to_string();
         let failed = |error| OpenError::Storage(failed("make", &self.folder.journal(&id), &error));
@@ -185,16 +187,16 @@ impl Shared {
 
     pub(super) fn list(
         &self,
-        after: Option<&Listed>,
+        after: Option<&ListedJournal>,
         limit: usize,
-    ) -> Result<Vec<Listed>, StorageError> {
+    ) -> Result<Vec<ListedJournal>, StorageError> {
         self.listing.page(&self.folder, after, limit)
     }
 
     /// Moves a journal to the trash; one that is open does it itself, after what it has to do.
     pub(super) fn remove(&self, id: &str, reply: oneshot::Sender<Result<String, OpenError>>) {
         let removed = match self.find(id) {
-            Ok(Some(live)) => return live.give(Order::Remove { reply }),
+            Ok(Some(live)) => return live.give(JournalOrder::Remove { reply }),
             Ok(None) => self.throw_away(id),
             Err(error) => Err(error),
         };
@@ -206,7 +208,7 @@ impl Shared {
     pub(super) fn throw_away(&self, id: &str) -> Result<String, OpenError> {
         let path = self.folder.journal(id);
         let failed = |error| OpenError::Storage(failed("remove", &path, &error));
-        let file = match self.folder.disk.open(&path, Opening::Read) {
+        let file = match self.folder.disk.open(&path, OpenMode::Read) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 return Err(self.missing(id));
             }

@@ -7,7 +7,7 @@ use std::sync::{Arc, Condvar, Mutex};
 
 use nix::libc::{EEXIST, EIO, ENOENT};
 
-use super::disk::{Disk, DiskFile, DiskFolder, FileKind, Opening, Stat};
+use super::disk::{Disk, DiskFile, DiskFolder, FileKind, OpenMode, Stat};
 use super::pool::lock;
 
 /// Kind of failure of an operation.
@@ -33,7 +33,7 @@ pub(in super::super) enum Loss {
 }
 
 #[derive(Clone)]
-enum Change {
+enum DiskChange {
     Append(Vec<u8>),
     Truncate(u64),
 }
@@ -42,21 +42,21 @@ enum Change {
 struct Inode {
     content: Vec<u8>,
     flushed: Vec<u8>,
-    unflushed: Vec<Change>,
+    unflushed: Vec<DiskChange>,
     locked_by: Option<u64>,
     changed_at: u64,
 }
 
 #[derive(Clone)]
-enum Naming {
+enum NameChange {
     Add(PathBuf, u64),
     Remove(PathBuf),
     Move(PathBuf, PathBuf),
 }
 
-type Names = BTreeMap<PathBuf, u64>;
+type FileNames = BTreeMap<PathBuf, u64>;
 
-impl Naming {
+impl NameChange {
     fn touches(&self, folder: &Path) -> bool {
         match self {
             Self::Add(path, _) | Self::Remove(path) => path.parent() == Some(folder),
@@ -64,7 +64,7 @@ impl Naming {
         }
     }
 
-    fn apply(&self, names: &mut Names) {
+    fn apply(&self, names: &mut FileNames) {
         match self {
             Self::Add(path, inode) => drop(names.insert(path.clone(), *inode)),
             Self::Remove(path) => drop(names.remove(path)),
@@ -80,9 +80,9 @@ impl Naming {
 #[derive(Clone, Default)]
 struct World {
     inodes: BTreeMap<u64, Inode>,
-    names: Names,
-    durable_names: Names,
-    namings: Vec<Naming>,
+    names: FileNames,
+    durable_names: FileNames,
+    namings: Vec<NameChange>,
     operations: Vec<&'static str>,
     fault: Option<(usize, Fault)>,
     /// Fails every write, or every write and flush, until it is taken away.
@@ -179,7 +179,7 @@ impl World {
         self.counter
     }
 
-    fn name(&mut self, naming: Naming) {
+    fn name(&mut self, naming: NameChange) {
         naming.apply(&mut self.names);
         self.namings.push(naming);
     }
@@ -307,7 +307,7 @@ fn some_of(inode: &Inode, random: &mut fastrand::Rng) -> Vec<u8> {
     let mut end = content.len();
     for change in &inode.unflushed {
         match change {
-            Change::Append(bytes) => {
+            DiskChange::Append(bytes) => {
                 let kept = random.usize(..=bytes.len());
                 let from = random.usize(..=kept);
                 let part = match random.u8(..4) {
@@ -322,7 +322,7 @@ fn some_of(inode: &Inode, random: &mut fastrand::Rng) -> Vec<u8> {
                 }
                 end += bytes.len();
             }
-            Change::Truncate(length) => {
+            DiskChange::Truncate(length) => {
                 end = usize::try_from(*length).unwrap();
                 content.truncate(end);
             }
@@ -332,19 +332,19 @@ fn some_of(inode: &Inode, random: &mut fastrand::Rng) -> Vec<u8> {
 }
 
 impl Disk for SimulatedDisk {
-    fn open(&self, path: &Path, opening: Opening) -> io::Result<Arc<dyn DiskFile>> {
+    fn open(&self, path: &Path, opening: OpenMode) -> io::Result<Arc<dyn DiskFile>> {
         let mut world = lock(&self.0);
-        if opening == Opening::Read {
+        if opening == OpenMode::Read {
             world.read("open")?;
         } else {
             world.operate("open")?;
         }
         let inode = match (world.inode(path), opening) {
-            (Ok(_), Opening::New) => return Err(number(EEXIST)),
-            (Err(_), Opening::New | Opening::AppendOrNew) => {
+            (Ok(_), OpenMode::New) => return Err(number(EEXIST)),
+            (Err(_), OpenMode::New | OpenMode::AppendOrNew) => {
                 let inode = world.next();
                 world.inodes.insert(inode, Inode::default());
-                world.name(Naming::Add(path.to_owned(), inode));
+                world.name(NameChange::Add(path.to_owned(), inode));
                 inode
             }
             (found, _) => found?,
@@ -391,7 +391,7 @@ impl Disk for SimulatedDisk {
         let mut world = lock(&self.0);
         world.operate("rename")?;
         world.inode(from)?;
-        world.name(Naming::Move(from.to_owned(), to.to_owned()));
+        world.name(NameChange::Move(from.to_owned(), to.to_owned()));
         Ok(())
     }
 
@@ -409,7 +409,7 @@ impl Disk for SimulatedDisk {
         if world.names.contains_key(to) {
             return Err(number(EEXIST));
         }
-        world.name(Naming::Add(to.to_owned(), inode));
+        world.name(NameChange::Add(to.to_owned(), inode));
         Ok(())
     }
 
@@ -417,7 +417,7 @@ impl Disk for SimulatedDisk {
         let mut world = lock(&self.0);
         world.operate("remove")?;
         world.inode(path)?;
-        world.name(Naming::Remove(path.to_owned()));
+        world.name(NameChange::Remove(path.to_owned()));
         Ok(())
     }
 
@@ -480,7 +480,7 @@ impl DiskFile for SimulatedFile {
         inode.content.extend_from_slice(&bytes[..allowed]);
         inode
             .unflushed
-            .push(Change::Append(bytes[..allowed].to_vec()));
+            .push(DiskChange::Append(bytes[..allowed].to_vec()));
         inode.changed_at = changed_at;
         Ok(allowed)
     }
@@ -490,7 +490,7 @@ impl DiskFile for SimulatedFile {
         world.operate("truncate")?;
         let inode = world.inodes.get_mut(&self.inode).unwrap();
         inode.content.truncate(usize::try_from(length).unwrap());
-        inode.unflushed.push(Change::Truncate(length));
+        inode.unflushed.push(DiskChange::Truncate(length));
         Ok(())
     }
 

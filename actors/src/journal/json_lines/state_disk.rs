@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 
 use nix::fcntl::OFlag;
 
-use super::disk::{Away, Disk, DiskFile, DiskFolder, Opening, Stat};
+use super::disk::{Away, Disk, DiskFile, DiskFolder, OpenMode, Stat};
 use super::system_disk::SystemDisk;
 
 /// The folders below the state folder that are never remade either, since they hold what was kept.
@@ -18,11 +18,11 @@ const KEPT: [&str; 3] = ["conversations", "attachments", "workflows"];
 /// unmounted, a folder moved, or another one put in its place. Then everything that goes by a path
 /// fails, until the right folders are back.
 #[derive(Debug)]
-pub struct StateDisk([Place; 4]);
+pub struct StateDisk([PinnedFolder; 4]);
 
 /// A folder that stays the same one.
 #[derive(Debug)]
-struct Place {
+struct PinnedFolder {
     path: PathBuf,
     /// The folder; nothing before it was made. It is open, so that no other gets its number when
     /// it is removed.
@@ -38,7 +38,7 @@ impl StateDisk {
         let places = [home.to_owned(), conversations, attachments, workflows];
         Self(places.map(|path| {
             let folder = open(&path).map_or_else(|_| OnceLock::new(), OnceLock::from);
-            Place { path, folder }
+            PinnedFolder { path, folder }
         }))
     }
 
@@ -46,7 +46,7 @@ impl StateDisk {
     fn at<T>(&self, path: &Path, work: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
         let check = || {
             let mut above = self.0.iter().filter(|place| path.starts_with(&place.path));
-            above.try_for_each(Place::check)
+            above.try_for_each(PinnedFolder::check)
         };
         check()?;
         let done = work();
@@ -58,7 +58,7 @@ impl StateDisk {
     }
 }
 
-impl Place {
+impl PinnedFolder {
     fn check(&self) -> io::Result<()> {
         let Some(folder) = self.folder.get() else {
             return match open(&self.path) {
@@ -92,7 +92,7 @@ fn open(path: &Path) -> io::Result<File> {
 }
 
 impl Disk for StateDisk {
-    fn open(&self, path: &Path, opening: Opening) -> io::Result<Arc<dyn DiskFile>> {
+    fn open(&self, path: &Path, opening: OpenMode) -> io::Result<Arc<dyn DiskFile>> {
         self.at(path, || SystemDisk.open(path, opening))
     }
 

@@ -6,14 +6,14 @@ use std::sync::Arc;
 use tokio::sync::oneshot;
 
 use super::super::{AppendError, Position};
-use super::ends::End;
-use super::jobs::{Answer, answer};
+use super::ends::JournalEnd;
+use super::jobs::{JournalAnswer, answer};
 use super::journal::FileJournal;
 use super::pool::lock;
 
 /// The appends that wait for a flush.
 #[derive(Default)]
-pub(super) struct Waiting {
+pub(super) struct WaitingAppends {
     appends: Vec<Waiter>,
     /// Number of all appends that ever waited; numbers them.
     count: u64,
@@ -23,12 +23,12 @@ pub(super) struct Waiting {
 
 struct Waiter {
     number: u64,
-    end: End,
+    end: JournalEnd,
     positions: Vec<Position>,
     reply: oneshot::Sender<Result<Vec<Position>, AppendError>>,
 }
 
-impl Waiting {
+impl WaitingAppends {
     /// Tells all of them why their records are not there.
     pub(super) fn dismiss(&mut self, error: &AppendError) {
         for waiter in self.appends.drain(..) {
@@ -43,7 +43,7 @@ impl FileJournal {
     /// under way, those who come gather for the next one.
     pub(super) fn wait(
         self: &Arc<Self>,
-        end: End,
+        end: JournalEnd,
         positions: Vec<Position>,
         reply: oneshot::Sender<Result<Vec<Position>, AppendError>>,
     ) {
@@ -72,7 +72,7 @@ impl FileJournal {
 
     /// Flushes until no append waits.
     fn flush(self: Arc<Self>) {
-        let mut answers: Vec<Answer> = Vec::new();
+        let mut answers: Vec<JournalAnswer> = Vec::new();
         loop {
             let mut waiting = lock(&self.waiting);
             waiting.is_flushing = !waiting.appends.is_empty();
@@ -100,7 +100,7 @@ impl FileJournal {
     }
 
     /// Lets those go who waited for a flush that is done.
-    fn release(&self, upto: u64) -> Vec<Answer> {
+    fn release(&self, upto: u64) -> Vec<JournalAnswer> {
         let mut waiting = lock(&self.waiting);
         let is_done = |waiter: &mut Waiter| waiter.number <= upto;
         let done = waiting.appends.extract_if(.., is_done);

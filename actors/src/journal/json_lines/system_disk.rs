@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use nix::fcntl::OFlag;
 
-use super::disk::{Disk, DiskFile, DiskFolder, FileKind, Opening, Stat};
+use super::disk::{Disk, DiskFile, DiskFolder, FileKind, OpenMode, Stat};
 
 /// The mode of a folder.
 const FOLDER: u32 = 0o700;
@@ -67,18 +67,18 @@ fn make_private(file: &File, mode: u32) -> io::Result<()> {
 }
 
 impl Disk for SystemDisk {
-    fn open(&self, path: &Path, opening: Opening) -> io::Result<Arc<dyn DiskFile>> {
+    fn open(&self, path: &Path, opening: OpenMode) -> io::Result<Arc<dyn DiskFile>> {
         let mut options = OpenOptions::new();
         options.read(true);
         match opening {
-            Opening::Read => {}
-            Opening::Append => {
+            OpenMode::Read => {}
+            OpenMode::Append => {
                 options.append(true);
             }
-            Opening::AppendOrNew => {
+            OpenMode::AppendOrNew => {
                 options.append(true).create(true);
             }
-            Opening::New => {
+            OpenMode::New => {
                 options.append(true).create_new(true);
             }
         }
@@ -87,7 +87,7 @@ impl Disk for SystemDisk {
         if !file.metadata()?.is_file() {
             return Err(io::Error::other("it is not a file"));
         }
-        if opening != Opening::Read {
+        if opening != OpenMode::Read {
             make_private(&file, FILE)?;
         }
         Ok(Arc::new(SystemFile(file, AtomicBool::new(false))))

@@ -10,7 +10,7 @@ use std::thread;
 use std::time::{Duration, UNIX_EPOCH};
 
 use super::contents::Contents;
-use super::disk::{DiskFile, FileKind, Opening};
+use super::disk::{DiskFile, FileKind, OpenMode};
 use super::pool::lock;
 use crate::clock::Clock;
 
@@ -101,7 +101,7 @@ impl Contents {
         let file = match self.disk.stat(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
             Ok(stat) if stat.kind != FileKind::File => return Ok(()),
-            looked => looked.and_then(|_| self.disk.open(path, Opening::Read)),
+            looked => looked.and_then(|_| self.disk.open(path, OpenMode::Read)),
         };
         let file = match file {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),

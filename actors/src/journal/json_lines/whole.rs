@@ -4,13 +4,13 @@ use std::io;
 
 use bytes::Bytes;
 
-use super::super::Entries;
+use super::super::JournalEntries;
 use super::super::header::Header;
 use super::super::header_line;
 use super::super::line::{self, Seal};
 use super::super::position::Position;
 use super::disk::{DiskFile, append_all};
-use super::ends::End;
+use super::ends::JournalEnd;
 use super::state_size::StateSize;
 
 /// Size of one write, in bytes.
@@ -23,9 +23,9 @@ pub(super) struct Whole {
     /// All of them; none, where they were written to a file piece by piece.
     pub(super) content: Vec<u8>,
     /// The end of the journal if it had no records.
-    pub(super) start: End,
+    pub(super) start: JournalEnd,
     /// The end of the journal.
-    pub(super) end: End,
+    pub(super) end: JournalEnd,
 }
 
 impl Whole {
@@ -35,7 +35,7 @@ impl Whole {
     /// The reason why the journal cannot exist.
     pub(super) fn empty(header: &Header) -> Result<Self, String> {
         let content = header_line::encode(header).map_err(|error| error.to_string())?;
-        let start = End {
+        let start = JournalEnd {
             position: Position::start(header.epoch),
             bytes: content.len() as u64,
             is_open: false,
@@ -71,7 +71,7 @@ impl Whole {
     /// The system's error, or the reason why the journal cannot exist.
     pub(super) fn write(
         &mut self,
-        mut entries: Entries,
+        mut entries: JournalEntries,
         file: &dyn DiskFile,
         size: &StateSize,
     ) -> io::Result<u64> {

@@ -16,7 +16,7 @@ use bytes::Bytes;
 use futures_util::{Stream, StreamExt as _, stream};
 
 use self::connector::{ApiConnector, no_connection};
-use super::answer::{Answer, AttemptError};
+use super::answer::{AttemptError, ReplyBytes};
 use super::error::quote;
 use super::retry::{self, Hints};
 use super::settings::ApiAccess;
@@ -75,7 +75,7 @@ impl Http {
         clock: Clock,
         size: usize,
         body: Vec<Bytes>,
-    ) -> Result<Answer, AttemptError> {
+    ) -> Result<ReplyBytes, AttemptError> {
         let pieces = stream::iter(body.into_iter().map(Ok::<_, io::Error>));
         let request = self
             .0

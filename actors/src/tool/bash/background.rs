@@ -9,11 +9,11 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::capture::Capture;
-use super::inventory::{Found, Inventory};
+use super::inventory::{FoundChanges, Inventory};
 use super::job::{DEFAULT_TAIL, ended_line};
-use super::jobs::{Jobs, NewJob, Running, Starting};
-use super::process::{self, Ended, GRACE, Lifeline};
-use super::result::{Ending, Finished, NextFolder};
+use super::jobs::{CommandWatch, Jobs, NewJob, StartingCommand};
+use super::process::{self, GRACE, Lifeline, ProcessEnd};
+use super::result::{CommandEnding, Finished, NextFolder};
 use super::running_commands::RunningCommand;
 use super::temp::TempFolder;
 use super::{Bash, EMPTIED, KnownPlaces, LaunchParts, Ready, failed, is_proposed, may_write};
@@ -106,7 +106,7 @@ impl Bash {
             call: &call,
             told,
             ended,
-            ending: Ending::Own,
+            ending: CommandEnding::Own,
             took: began.elapsed(),
             next_folder: NextFolder::Same,
             places,
@@ -126,12 +126,12 @@ struct BackgroundRun<'r> {
     ready: &'r Ready,
     context: &'r ToolContext,
     capture: &'r Mutex<Capture>,
-    running: &'r Running,
+    running: &'r CommandWatch,
 }
 
 /// A command that ended, with the state of the folder before it if it could write.
 struct EndedRun {
-    ended: Ended,
+    ended: ProcessEnd,
     before: Option<Arc<Inventory>>,
     order: LaunchOrder,
     /// True if the service has put back what the command changed at protected places.
@@ -145,7 +145,7 @@ impl BackgroundRun<'_> {
         &self,
         lifeline: &Lifeline,
         writing: Option<RunningCommand>,
-    ) -> io::Result<(Ended, Found)> {
+    ) -> io::Result<(ProcessEnd, FoundChanges)> {
         let run = self.run(lifeline, writing.as_ref());
         drop(writing);
         let run = match run {
@@ -153,7 +153,7 @@ impl BackgroundRun<'_> {
             Err(error) => {
                 let ended = Err(error);
                 self.running.end(&ended, None);
-                return ended.map(|ended| (ended, Found::default()));
+                return ended.map(|ended| (ended, FoundChanges::default()));
             }
         };
         let EndedRun {
@@ -242,7 +242,7 @@ fn add_note(capture: &Mutex<Capture>, note: &str) {
 }
 
 /// Ends a command whose call is cancelled.
-async fn stop(lifeline: &Lifeline, starting: &mut Starting) {
+async fn stop(lifeline: &Lifeline, starting: &mut StartingCommand) {
     lifeline.stop();
     if tokio::time::timeout(GRACE, starting.ended()).await.is_err() {
         lifeline.cut();

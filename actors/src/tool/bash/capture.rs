@@ -78,7 +78,7 @@ pub(super) struct Capture {
 
 /// The part of an output that the model sees, as a terminal would show it.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Told {
+pub(super) struct VisibleOutput {
     pub(super) text: String,
     /// Number of bytes that the text leaves out.
     pub(super) left_out: u64,
@@ -182,11 +182,11 @@ impl Capture {
     }
 
     /// The part that the model sees.
-    pub(super) fn text_for_model(&self) -> Told {
+    pub(super) fn text_for_model(&self) -> VisibleOutput {
         let all = self.text();
         if all.total <= (HEAD + TAIL) as u64 {
             let text = String::from_utf8_lossy(&all.start).into_owned();
-            return Told {
+            return VisibleOutput {
                 text: self.redaction.apply(text),
                 left_out: 0,
                 kept: None,
@@ -207,7 +207,7 @@ impl Capture {
             (None, None) => "the rest is lost".to_owned(),
         };
         let newline = if head.ends_with('\n') { "" } else { "\n" };
-        Told {
+        VisibleOutput {
             text: format!("{head}{newline}… [{left_out} bytes left out; {how}] …\n{tail}"),
             left_out,
             kept,
@@ -221,7 +221,7 @@ mod tests {
     use crate::ids::ConversationId;
     use crate::tool::Outputs;
 
-    fn told(pieces: &[&[u8]], redaction: Redaction) -> Told {
+    fn told(pieces: &[&[u8]], redaction: Redaction) -> VisibleOutput {
         let home = tempfile::tempdir().unwrap();
         let output = Outputs::at(home.path()).new_output(&ConversationId::new("c"), "call");
         let mut capture = Capture::new(redaction, Some(output));

@@ -19,7 +19,7 @@ use super::known_commits::{KnownCommits, TrustedCommits};
 use super::new_repository;
 use super::own_repository::GIT;
 use super::put_aside::GuardNotes;
-use super::reach::Reach;
+use super::reach::WriteReach;
 use crate::tool::ApprovedContents;
 
 /// The state of protected places before a command.
@@ -60,7 +60,7 @@ impl CommandGuard {
     /// If a folder cannot be opened: without it, nothing can be put back.
     pub(super) fn look(
         workspace: &Path,
-        reach: &Reach,
+        reach: &WriteReach,
         held_places: &[PathBuf],
         known_commits: &KnownCommits,
     ) -> io::Result<Self> {
@@ -247,7 +247,7 @@ impl CommandGuard {
 impl GuardedRepository {
     /// Opens the repositories that git finds from a folder. The first is the one with `.git` in the folder, also if
     /// that is not there.
-    fn open_all(workspace: &Path, reach: &Reach) -> io::Result<Vec<Self>> {
+    fn open_all(workspace: &Path, reach: &WriteReach) -> io::Result<Vec<Self>> {
         let own = workspace.join(GIT);
         let mut all = Vec::new();
         if reach

@@ -12,7 +12,7 @@ use crate::tool::{BeforeStore, Cancellation, PlainLauncher, ToolContext};
 /// A folder with a repository, and the places of it that are protected.
 struct Ground {
     home: tempfile::TempDir,
-    reach: Reach,
+    reach: WriteReach,
 }
 
 const PLACES: [&str; 6] = [
@@ -36,10 +36,10 @@ impl Ground {
         fs::write(at("work/.git/config"), "[core]\n").unwrap();
         fs::write(at("work/.cargo/config.toml"), "old").unwrap();
         fs::write(at("out/config.toml"), "outside").unwrap();
-        let reach = Reach {
+        let reach = WriteReach {
             protected: PLACES.map(at).to_vec(),
             configurations: [at("work/.git/config")].into(),
-            ..Reach::default()
+            ..WriteReach::default()
         };
         Self { home, reach }
     }
@@ -232,7 +232,7 @@ fn operators_are_asked_about_text_and_the_rest_stays_aside() {
         let content = store.get(change.after.as_deref().unwrap()).unwrap();
         let content = String::from_utf8(content).unwrap();
         let is_new = change.before.is_none();
-        assert!(change.by_command && change.place == harness_protocol::Place::Protected);
+        assert!(change.by_command && change.place == harness_protocol::FilePlace::Protected);
         (
             below.to_str().unwrap().to_owned(),
             content,

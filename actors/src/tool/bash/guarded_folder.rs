@@ -15,7 +15,7 @@ use super::held_folder::{EntryIdentity, EntryKind, HeldFolder, HeldPlace};
 use super::own_repository::{GIT, OwnRepository};
 use super::place_state::{PlaceState, add_differing, is_held_by_mount, make, state, state_at};
 use super::put_aside::{GuardNotes, PutAside};
-use super::reach::Reach;
+use super::reach::WriteReach;
 use crate::lexical::lexical;
 use crate::tool::ApprovedContents;
 
@@ -64,7 +64,7 @@ impl GuardedFolder {
     /// Opens the folders that have protected places, beginning with that of the conversation.
     pub(super) fn open_all(
         workspace: &Path,
-        reach: &Reach,
+        reach: &WriteReach,
         held_places: &[PathBuf],
     ) -> io::Result<Vec<Self>> {
         let others = reach.bases.iter().filter(|base| *base != workspace);

@@ -12,7 +12,7 @@ use tokio::time::Instant;
 
 use super::capture::Capture;
 use super::job_folder::JobFolder;
-use super::process::{Ended, GRACE, Lifeline};
+use super::process::{GRACE, Lifeline, ProcessEnd};
 use super::put_aside::GuardNotes;
 use crate::ids::ConversationId;
 use crate::tool::{EndedJob, ToolError};
@@ -28,8 +28,8 @@ pub(super) const MAX_LEFT: usize = 8;
 /// Time within which a job that was ended must have exited.
 const END_LIMIT: Duration = Duration::from_millis(1000);
 #[derive(Default)]
-pub(super) struct Held {
-    pub(super) entries: Vec<Entry>,
+pub(super) struct HeldJobs {
+    pub(super) entries: Vec<JobEntry>,
     /// The conversations whose jobs have ended, for the directory.
     pub(super) news: VecDeque<ConversationId>,
     /// True if the service begins no job any longer.
@@ -45,14 +45,14 @@ pub(super) struct LeftByJob {
     pub(super) changes: GuardNotes,
 }
 
-pub(super) struct Entry {
+pub(super) struct JobEntry {
     pub(super) conversation: ConversationId,
     pub(super) job: Job,
     pub(super) began: Instant,
     pub(super) lifeline: Lifeline,
     pub(super) capture: Arc<Mutex<Capture>>,
     pub(super) folder: JobFolder,
-    pub(super) end: watch::Sender<Option<End>>,
+    pub(super) end: watch::Sender<Option<HeldEnd>>,
     /// The first who asked to end it.
     pub(super) stopper: Option<Stopper>,
     /// Whether it is a job by now: what ends at once is none.
@@ -72,7 +72,7 @@ pub(super) enum Stopper {
 }
 
 #[derive(Debug, Clone)]
-pub(super) struct End {
+pub(super) struct HeldEnd {
     pub(super) how: JobEnd,
     pub(super) took: Duration,
     /// The files that changed while it ran, if that is known.
@@ -80,16 +80,16 @@ pub(super) struct End {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Key {
+pub(super) struct JobKey {
     pub(super) conversation: ConversationId,
     pub(super) job: u64,
 }
 
-impl Held {
+impl HeldJobs {
     pub(super) fn entries_of<'a>(
         &'a self,
         conversation: &'a ConversationId,
-    ) -> impl Iterator<Item = &'a Entry> {
+    ) -> impl Iterator<Item = &'a JobEntry> {
         let entries = self.entries.iter();
         entries.filter(|entry| entry.conversation == *conversation)
     }
@@ -113,7 +113,7 @@ impl Held {
     /// Ends those that are meant, for the service.
     pub(super) fn end(
         &mut self,
-        is_meant: &dyn Fn(&mut Entry) -> bool,
+        is_meant: &dyn Fn(&mut JobEntry) -> bool,
     ) -> Vec<impl Future<Output = Option<JobEnd>> + use<>> {
         let mut ending = Vec::new();
         for entry in &mut self.entries {
@@ -125,7 +125,7 @@ impl Held {
         ending
     }
 
-    pub(super) fn find(&mut self, key: &Key) -> Option<&mut Entry> {
+    pub(super) fn find(&mut self, key: &JobKey) -> Option<&mut JobEntry> {
         self.entries.iter_mut().find(|entry| entry.is(key))
     }
 
@@ -165,8 +165,8 @@ impl Held {
     }
 }
 
-impl Entry {
-    pub(super) fn is(&self, key: &Key) -> bool {
+impl JobEntry {
+    pub(super) fn is(&self, key: &JobKey) -> bool {
         self.job.job == key.job && self.conversation == key.conversation
     }
 
@@ -190,7 +190,7 @@ impl Entry {
 /// Asks a command to end and waits for that; ends it when it takes too long. Tells how it ended.
 pub(super) async fn finish(
     lifeline: Lifeline,
-    mut end: watch::Receiver<Option<End>>,
+    mut end: watch::Receiver<Option<HeldEnd>>,
 ) -> Option<JobEnd> {
     if end.borrow().is_none() {
         lifeline.stop();
@@ -208,28 +208,28 @@ pub(super) async fn finish(
     Some(how.unwrap_or_else(slow))
 }
 
-async fn ends_within(limit: Duration, end: &mut watch::Receiver<Option<End>>) -> bool {
+async fn ends_within(limit: Duration, end: &mut watch::Receiver<Option<HeldEnd>>) -> bool {
     let ended = end.wait_for(Option::is_some);
     tokio::time::timeout(limit, ended).await.is_ok()
 }
 
 /// The end of a command that no client stopped.
-pub(super) fn how(ended: &io::Result<Ended>) -> JobEnd {
+pub(super) fn how(ended: &io::Result<ProcessEnd>) -> JobEnd {
     match ended {
         Err(error) => JobEnd::Failed {
             reason: error.to_string(),
         },
-        Ok(Ended {
+        Ok(ProcessEnd {
             over: Some(what), ..
         }) => JobEnd::OverLimit { what: what.clone() },
-        Ok(Ended {
+        Ok(ProcessEnd {
             code: Some(code), ..
         }) => JobEnd::Exited { code: *code },
-        Ok(Ended {
+        Ok(ProcessEnd {
             signal: Some(signal),
             ..
         }) => JobEnd::Killed { signal: *signal },
-        Ok(Ended { .. }) => JobEnd::Failed {
+        Ok(ProcessEnd { .. }) => JobEnd::Failed {
             reason: "from outside".to_owned(),
         },
     }

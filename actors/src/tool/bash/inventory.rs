@@ -21,7 +21,7 @@ use super::own_repository::OwnRepository;
 use super::stamp::{FileStamp, RESOLUTION};
 use crate::attachment::sha256;
 use crate::clock::Clock;
-use crate::tool::change::{Diff, diff, place_of, read_bytes, umask};
+use crate::tool::change::{FileDiff, diff, place_of, read_bytes, umask};
 use crate::tool::{ToolContext, closed};
 
 /// Maximum number of files that are named, besides those that git ignores.
@@ -71,7 +71,7 @@ struct FolderAfter {
 
 /// The changes that a command made.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Found {
+pub(super) struct FoundChanges {
     pub(super) changes: Vec<FileChange>,
     /// Changes that are not listed one by one.
     pub(super) note: Option<String>,
@@ -159,7 +159,7 @@ impl Inventory {
         context: &ToolContext,
         git: GitReader<'_>,
         put_back: bool,
-    ) -> Found {
+    ) -> FoundChanges {
         let looked = self.after.take().filter(|_| !put_back);
         let FolderAfter {
             listing: mut now,
@@ -175,7 +175,7 @@ impl Inventory {
         let (ignored, others): (Vec<_>, Vec<_>) = changed
             .into_iter()
             .partition(|(path, _)| self.earlier.ignores(&self.found, path));
-        let mut naming = Naming {
+        let mut naming = ChangeNaming {
             inventory: &self,
             now: &now,
             git,
@@ -211,7 +211,7 @@ impl Inventory {
         let moved_head = self.head.as_ref().and_then(GitHead::note);
         let notes = [not_named, outputs, moved_head];
         let notes: Vec<String> = notes.into_iter().flatten().collect();
-        Found {
+        FoundChanges {
             changes,
             note: (!notes.is_empty()).then(|| notes.join("; ")),
         }
@@ -281,7 +281,7 @@ impl Inventory {
 type NamedChange = (PathBuf, FileChange);
 
 /// Makes the changes of files.
-struct Naming<'a> {
+struct ChangeNaming<'a> {
     inventory: &'a Inventory,
     now: &'a FolderListing,
     git: GitReader<'a>,
@@ -307,7 +307,7 @@ struct Naming<'a> {
     read: u64,
 }
 
-impl Naming<'_> {
+impl ChangeNaming<'_> {
     /// Names files up to that number: what was made is named last. Blocks.
     fn name_up_to(&mut self, most: usize, mut files: Vec<(PathBuf, ChangeAction)>) {
         files.sort_by_key(|(_, action)| *action == ChangeAction::Made);
@@ -568,7 +568,12 @@ impl Naming<'_> {
     }
 
     /// The difference, of what is known on both sides and is text.
-    fn diff(&mut self, action: ChangeAction, before: Option<&[u8]>, after: Option<&[u8]>) -> Diff {
+    fn diff(
+        &mut self,
+        action: ChangeAction,
+        before: Option<&[u8]>,
+        after: Option<&[u8]>,
+    ) -> FileDiff {
         let is_text = |bytes: &&[u8]| !bytes.contains(&0) && std::str::from_utf8(bytes).is_ok();
         let empty: &[u8] = &[];
         let (before, after) = match action {
@@ -577,12 +582,12 @@ impl Naming<'_> {
             ChangeAction::Changed | ChangeAction::Unknown => (before, after),
         };
         let (Some(before), Some(after)) = (before.filter(is_text), after.filter(is_text)) else {
-            return Diff::default();
+            return FileDiff::default();
         };
         if Instant::now() > self.diffs_until {
-            return Diff {
+            return FileDiff {
                 is_cut: true,
-                ..Diff::default()
+                ..FileDiff::default()
             };
         }
         let diff = diff(before, after, &self.context.redaction).cut(self.diffs);

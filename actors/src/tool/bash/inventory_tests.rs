@@ -2,14 +2,14 @@ use std::os::unix::ffi::OsStringExt as _;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
 use std::process::Command;
 
-use harness_protocol::{ChangeAction, PathKind, Place, UndoOutcome, UndoneFile};
+use harness_protocol::{ChangeAction, FilePlace, PathKind, UndoOutcome, UndoneFile};
 
 use super::super::copies::FileCopies;
 use super::super::listing::MAX_ENTRIES;
 use super::super::own_repository::OwnRepository;
 use super::*;
 use crate::tool::PlainLauncher;
-use crate::tool::change::{BeforeStore, Undo};
+use crate::tool::change::{BeforeStore, FileUndo};
 use crate::tool::{Cancellation, ToolContext};
 
 struct Home {
@@ -57,7 +57,7 @@ impl Home {
         inventory
     }
 
-    fn compare(&self, before: Inventory) -> Found {
+    fn compare(&self, before: Inventory) -> FoundChanges {
         let git = GitReader {
             launcher: &PlainLauncher,
             workspace: &self.context.folder,
@@ -68,7 +68,7 @@ impl Home {
     }
 
     /// The changes found for a command that does this, in a conversation that has seen those files.
-    fn changed(&self, seen: &[&str], command: impl FnOnce()) -> Found {
+    fn changed(&self, seen: &[&str], command: impl FnOnce()) -> FoundChanges {
         let before = self.inventory(seen);
         command();
         self.compare(before)
@@ -130,8 +130,8 @@ impl Home {
         fs::set_permissions(self.at(name), fs::Permissions::from_mode(mode)).unwrap();
     }
 
-    fn undo(&self) -> Undo {
-        Undo {
+    fn undo(&self) -> FileUndo {
+        FileUndo {
             before: Some(BeforeStore::at(self.home.path(), Clock::system())),
             closed: std::sync::Arc::default(),
             redaction: crate::Redaction::default(),
@@ -139,7 +139,7 @@ impl Home {
     }
 
     /// The names of changed files with what happened to them and how many lines.
-    fn told(&self, found: &Found) -> Vec<(String, ChangeAction, u64, u64)> {
+    fn told(&self, found: &FoundChanges) -> Vec<(String, ChangeAction, u64, u64)> {
         let each = found.changes.iter();
         let name = |change: &FileChange| {
             let path = Path::new(&change.path).strip_prefix(&self.context.folder);
@@ -159,7 +159,7 @@ fn what_a_command_did_to_files_is_found_and_goes_back_as_far_as_it_is_known() {
         home.put(name, "one\ntwo\n");
     }
     fs::set_permissions(home.at("deep/er/gone"), fs::Permissions::from_mode(0o750)).unwrap();
-    assert_eq!(home.changed(&["seen"], || ()), Found::default());
+    assert_eq!(home.changed(&["seen"], || ()), FoundChanges::default());
     let all = ["seen", "deep/er/gone", "same", "touched"];
     let found = home.changed(&all, || {
         home.put("seen", "one\n2\n");
@@ -186,7 +186,7 @@ fn what_a_command_did_to_files_is_found_and_goes_back_as_far_as_it_is_known() {
         found
             .changes
             .iter()
-            .all(|change| change.place == Place::Workspace)
+            .all(|change| change.place == FilePlace::Workspace)
     );
     assert_eq!(found.changes[0].mode, Some(0o750));
 

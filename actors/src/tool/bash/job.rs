@@ -4,7 +4,7 @@ use harness_protocol::{JobChanges, JobEnd, words};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::jobs::{Jobs, Look};
+use super::jobs::{JobLook, Jobs};
 use crate::blocking;
 use crate::reply::Object;
 use crate::tool::{
@@ -24,13 +24,13 @@ pub struct JobTool {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Input {
+struct JobInput {
     id: i64,
     action: Option<String>,
     tail: Option<i64>,
 }
 
-enum Action {
+enum JobInputAction {
     Output,
     Stop,
 }
@@ -42,10 +42,10 @@ impl JobTool {
         Self { jobs }
     }
 
-    async fn run(&self, input: Input, context: ToolContext) -> Result<String, ToolError> {
+    async fn run(&self, input: JobInput, context: ToolContext) -> Result<String, ToolError> {
         let action = match input.action.as_deref() {
-            None | Some("output") => Action::Output,
-            Some("stop") => Action::Stop,
+            None | Some("output") => JobInputAction::Output,
+            Some("stop") => JobInputAction::Stop,
             Some(other) => {
                 return Err(ToolError(format!(
                     "action cannot be {other:?}: it is output or stop"
@@ -54,7 +54,7 @@ impl JobTool {
         };
         let most = tail(input.tail)?;
         let job = u64::try_from(input.id).unwrap_or_default();
-        if matches!(action, Action::Stop) {
+        if matches!(action, JobInputAction::Stop) {
             let by = Some(THE_MODEL);
             // One that has ended is looked at.
             self.jobs.stop(&context.conversation, job, by).await;
@@ -147,8 +147,8 @@ fn tail(asked: Option<i64>) -> Result<usize, ToolError> {
 }
 
 /// The end of what it wrote, and one last line: how it is, how much is new, where all of it is, and which files changed.
-fn look_text(look: &Look, changes: Option<&JobChanges>) -> String {
-    let Look {
+fn look_text(look: &JobLook, changes: Option<&JobChanges>) -> String {
+    let JobLook {
         job,
         end,
         took,
@@ -213,7 +213,7 @@ impl Tool for JobTool {
 
     fn execute_in(&self, input: Object, context: ToolContext) -> ToolFuture<'_> {
         Box::pin(async move {
-            let input: Input = input::parse(input, &self.input_schema())?;
+            let input: JobInput = input::parse(input, &self.input_schema())?;
             self.run(input, context).await
         })
     }

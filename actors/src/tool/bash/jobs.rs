@@ -16,10 +16,10 @@ use tokio::time::Instant;
 
 use super::capture::Capture;
 use super::earlier_contents::EarlierContents;
-use super::held::{End, Entry, Held, Key, LeftByJob, MAX_LEFT, Stopper, finish, how};
+use super::held::{HeldEnd, HeldJobs, JobEntry, JobKey, LeftByJob, MAX_LEFT, Stopper, finish, how};
 use super::inventory::{ChangedFiles, Inventory};
 use super::job_folder::JobFolder;
-use super::process::{Ended, Lifeline};
+use super::process::{Lifeline, ProcessEnd};
 use super::put_aside::GuardNotes;
 use crate::clock::Clock;
 use crate::ids::ConversationId;
@@ -30,11 +30,11 @@ const MAX_COMMAND: usize = 1024;
 
 /// The jobs of all conversations. Clones share them.
 #[derive(Clone)]
-pub struct Jobs(Arc<Shared>);
+pub struct Jobs(Arc<JobsShared>);
 
-struct Shared {
+struct JobsShared {
     clock: Clock,
-    held: Mutex<Held>,
+    held: Mutex<HeldJobs>,
     /// Tells that a conversation has a job that ended.
     news: Notify,
 }
@@ -51,22 +51,22 @@ pub(super) struct NewJob {
 }
 
 /// A command that was started and is no job yet. If this is dropped before, the command is ended.
-pub(super) struct Starting {
+pub(super) struct StartingCommand {
     jobs: Jobs,
-    key: Key,
+    key: JobKey,
     lifeline: Lifeline,
-    end: watch::Receiver<Option<End>>,
+    end: watch::Receiver<Option<HeldEnd>>,
 }
 
 /// Has to be told how the command ended; what is dropped before was a panic.
-pub(super) struct Running {
+pub(super) struct CommandWatch {
     jobs: Jobs,
-    key: Key,
+    key: JobKey,
 }
 
 /// The result of a look at a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Look {
+pub(super) struct JobLook {
     pub(super) job: Job,
     /// How it ended; it runs if none.
     pub(super) end: Option<JobEnd>,
@@ -84,7 +84,7 @@ impl Jobs {
     /// No jobs yet.
     #[must_use]
     pub fn new(clock: Clock) -> Self {
-        Self(Arc::new(Shared {
+        Self(Arc::new(JobsShared {
             clock,
             held: Mutex::default(),
             news: Notify::new(),
@@ -116,7 +116,7 @@ impl Jobs {
         let mut held = self.lock();
         let ended = held.ended(conversation, open);
         for EndedJob { job, .. } in &ended {
-            let key = Key {
+            let key = JobKey {
                 conversation: conversation.clone(),
                 job: *job,
             };
@@ -174,7 +174,7 @@ impl Jobs {
     ) -> Option<JobEnd> {
         let (lifeline, end) = {
             let mut held = self.lock();
-            let entry = held.find(&Key {
+            let entry = held.find(&JobKey {
                 conversation: conversation.clone(),
                 job,
             });
@@ -226,7 +226,7 @@ impl Jobs {
     ///
     /// # Errors
     /// If there are as many as there may be.
-    pub(super) fn begin(&self, new: NewJob) -> Result<(Starting, Running), ToolError> {
+    pub(super) fn begin(&self, new: NewJob) -> Result<(StartingCommand, CommandWatch), ToolError> {
         let NewJob {
             conversation,
             call,
@@ -244,11 +244,11 @@ impl Jobs {
         let job = known.unwrap_or_default().max(last) + 1;
         command.truncate(command.floor_char_boundary(MAX_COMMAND));
         let (end, ended) = watch::channel(None);
-        let key = Key {
+        let key = JobKey {
             conversation: conversation.clone(),
             job,
         };
-        held.entries.push(Entry {
+        held.entries.push(JobEntry {
             conversation,
             job: Job {
                 job,
@@ -267,14 +267,14 @@ impl Jobs {
             looked_at: 0,
         });
         drop(held);
-        let starting = Starting {
+        let starting = StartingCommand {
             jobs: self.clone(),
             key: key.clone(),
             lifeline,
             end: ended,
         };
         let jobs = self.clone();
-        Ok((starting, Running { jobs, key }))
+        Ok((starting, CommandWatch { jobs, key }))
     }
 
     /// Looks at a job: how it is, and at most so many bytes of the end of what it has written. None if
@@ -284,8 +284,8 @@ impl Jobs {
         conversation: &ConversationId,
         job: u64,
         most: usize,
-    ) -> Option<Look> {
-        let key = Key {
+    ) -> Option<JobLook> {
+        let key = JobKey {
             conversation: conversation.clone(),
             job,
         };
@@ -315,7 +315,7 @@ impl Jobs {
             entry.looked_at = seen.max(total);
             seen
         });
-        Some(Look {
+        Some(JobLook {
             job,
             end,
             took,
@@ -328,7 +328,7 @@ impl Jobs {
     /// The files that changed since a job began, or while it ran. `None` if that is not known, or if it cannot write. Blocks
     /// while the folder is looked at.
     pub(super) fn changes(&self, conversation: &ConversationId, job: u64) -> Option<JobChanges> {
-        let key = Key {
+        let key = JobKey {
             conversation: conversation.clone(),
             job,
         };
@@ -397,7 +397,7 @@ impl Jobs {
     /// Notes that a command has ended. Returns the contents from before it, if they are kept.
     fn note_end(
         &self,
-        key: &Key,
+        key: &JobKey,
         ended: JobEnd,
         changed: Option<&ChangedFiles>,
     ) -> Option<EarlierContents> {
@@ -414,7 +414,7 @@ impl Jobs {
         let took = entry.began.elapsed();
         let changes = changed.map(|files| entry.folder.changes(files));
         let contents = entry.folder.end();
-        entry.end.send_replace(Some(End { how, took, changes }));
+        entry.end.send_replace(Some(HeldEnd { how, took, changes }));
         if entry.is_begun {
             if !held.news.contains(&key.conversation) {
                 held.news.push_back(key.conversation.clone());
@@ -425,7 +425,7 @@ impl Jobs {
         contents
     }
 
-    fn lock(&self) -> MutexGuard<'_, Held> {
+    fn lock(&self) -> MutexGuard<'_, HeldJobs> {
         self.0.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -444,7 +444,7 @@ impl fmt::Debug for Jobs {
     }
 }
 
-impl Starting {
+impl StartingCommand {
     /// Waits for the end of the command.
     pub(super) async fn ended(&mut self) {
         // An error means that it is forgotten, which is an end as well.
@@ -461,10 +461,10 @@ impl Starting {
     }
 }
 
-impl Drop for Starting {
+impl Drop for StartingCommand {
     fn drop(&mut self) {
         let mut held = self.jobs.lock();
-        let is_ours = |entry: &Entry| !entry.is_begun && entry.is(&self.key);
+        let is_ours = |entry: &JobEntry| !entry.is_begun && entry.is(&self.key);
         let before = held.entries.len();
         held.entries.retain(|entry| !is_ours(entry));
         if held.entries.len() < before {
@@ -473,7 +473,7 @@ impl Drop for Starting {
     }
 }
 
-impl Running {
+impl CommandWatch {
     /// Keeps the state of the folder before the command, and its contents as long as the command is no job.
     pub(super) fn begin_writing(&self, mut before: Inventory) -> Arc<Inventory> {
         let contents = before.take_contents();
@@ -490,14 +490,14 @@ impl Running {
     /// it was no job.
     pub(super) fn end(
         &self,
-        ended: &io::Result<Ended>,
+        ended: &io::Result<ProcessEnd>,
         changed: Option<&ChangedFiles>,
     ) -> Option<EarlierContents> {
         self.jobs.note_end(&self.key, how(ended), changed)
     }
 }
 
-impl Drop for Running {
+impl Drop for CommandWatch {
     fn drop(&mut self) {
         let is_open = {
             let mut held = self.jobs.lock();

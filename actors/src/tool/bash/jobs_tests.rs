@@ -11,7 +11,7 @@ use crate::tool::bash::place_state::PlaceState;
 /// A job that the test ends.
 struct Held {
     job: u64,
-    running: Running,
+    running: CommandWatch,
     capture: Arc<Mutex<Capture>>,
 }
 
@@ -19,7 +19,7 @@ fn conversation(name: &str) -> ConversationId {
     ConversationId::new(name)
 }
 
-fn starting(jobs: &Jobs, name: &str, last: u64) -> Result<(Starting, Held), ToolError> {
+fn starting(jobs: &Jobs, name: &str, last: u64) -> Result<(StartingCommand, Held), ToolError> {
     let capture = Capture::keeping_all(Redaction::new(vec!["sk-0123456789".into()]), None);
     let capture = Arc::new(Mutex::new(capture));
     let new = NewJob {
@@ -48,10 +48,10 @@ fn begin(jobs: &Jobs, name: &str) -> Held {
     held
 }
 
-fn exit(code: i32) -> io::Result<Ended> {
-    Ok(Ended {
+fn exit(code: i32) -> io::Result<ProcessEnd> {
+    Ok(ProcessEnd {
         code: Some(code),
-        ..Ended::default()
+        ..ProcessEnd::default()
     })
 }
 
@@ -67,7 +67,7 @@ fn numbers(jobs: &Jobs, name: &str) -> Vec<u64> {
 
 impl Held {
     /// Ends the command, of which is not known what it changed.
-    fn end(&self, ended: &io::Result<Ended>) {
+    fn end(&self, ended: &io::Result<ProcessEnd>) {
         assert!(self.running.end(ended, None).is_none());
     }
 
@@ -161,14 +161,14 @@ async fn b11_an_end_says_what_caused_it() {
     pause();
     let jobs = Jobs::default();
     let ana = conversation("ana");
-    let killed = Ended {
+    let killed = ProcessEnd {
         signal: Some(9),
-        ..Ended::default()
+        ..ProcessEnd::default()
     };
-    let over = Ended {
+    let over = ProcessEnd {
         over: Some("memory".to_owned()),
         signal: Some(9),
-        ..Ended::default()
+        ..ProcessEnd::default()
     };
     let failed = |reason: &str| JobEnd::Failed {
         reason: reason.to_owned(),
@@ -182,7 +182,7 @@ async fn b11_an_end_says_what_caused_it() {
                 what: "memory".to_owned(),
             },
         ),
-        (Ok(Ended::default()), failed("from outside")),
+        (Ok(ProcessEnd::default()), failed("from outside")),
         (Err(io::Error::other("no bash")), failed("no bash")),
     ]
     .into_iter()

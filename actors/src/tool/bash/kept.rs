@@ -37,7 +37,7 @@ impl Outputs {
         redaction: &Redaction,
     ) -> io::Result<Vec<u8>> {
         let mut file = File::open(self.path(conversation, call))?;
-        let mut cut = Cut::new(range);
+        let mut cut = RangeCut::new(range);
         let mut characters = Characters::default();
         let mut waiting = String::new();
         let mut piece = vec![0; PIECE];
@@ -87,7 +87,7 @@ impl Outputs {
 }
 
 /// Takes a range out of a text that comes in pieces.
-struct Cut {
+struct RangeCut {
     range: OutputRange,
     kept: Vec<u8>,
     /// How many bytes were taken in.
@@ -96,7 +96,7 @@ struct Cut {
     lines: u64,
 }
 
-impl Cut {
+impl RangeCut {
     fn new(range: OutputRange) -> Self {
         Self {
             range,

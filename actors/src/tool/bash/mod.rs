@@ -77,13 +77,13 @@ use self::known_commits::KnownCommits;
 use self::own_repository::OwnRepository;
 use self::process::GRACE;
 use self::put_aside::GuardNotes;
-use self::reach::Reach;
-use self::result::{Ending, Finished, NextFolder};
+use self::reach::WriteReach;
+use self::result::{CommandEnding, Finished, NextFolder};
 use self::running_commands::{RunningCommand, RunningCommands};
 use self::search_path::SearchPath;
 use self::submodule_note::submodule_note;
 use super::launch::{Denial, LaunchOrder, Launcher};
-use super::plan::{EffectError, PlanFuture, Planned};
+use super::plan::{EffectError, PlanFuture, PlannedAction};
 use super::{
     ApprovedContents, Cancellation, Tool, ToolContext, ToolError, ToolFuture, ToolOutcome, input,
 };
@@ -97,7 +97,7 @@ pub use job::JobTool;
 pub use jobs::Jobs;
 pub use kept::OutputRange;
 pub use outputs::Outputs;
-pub(crate) use process::{Ended, Lifeline, run_into};
+pub(crate) use process::{Lifeline, ProcessEnd, run_into};
 pub(crate) use reach::linked;
 pub(crate) use temp::TempFolder;
 
@@ -132,7 +132,7 @@ pub struct Bash {
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Input {
+struct BashInput {
     command: String,
     workdir: Option<String>,
     access: Option<String>,
@@ -180,7 +180,7 @@ impl Bash {
     }
 
     /// Looks at where the command would run and how it would be contained. Blocks.
-    fn ready(&self, input: Input, context: &ToolContext) -> Result<Ready, ToolError> {
+    fn ready(&self, input: BashInput, context: &ToolContext) -> Result<Ready, ToolError> {
         let access = access(input.access.as_deref())?;
         let background = input.background.unwrap_or_default();
         let timeout_s = match (background, input.timeout_s) {
@@ -318,10 +318,10 @@ impl Bash {
         };
         let (done, ending) = tokio::select! {
             biased;
-            () = context.cancellation.cancelled() => (stopped(&lifeline, &mut work).await, Ending::Own),
-            done = &mut work => (done, Ending::Own),
+            () = context.cancellation.cancelled() => (stopped(&lifeline, &mut work).await, CommandEnding::Own),
+            done = &mut work => (done, CommandEnding::Own),
             () = tokio::time::sleep(limit) => {
-                (stopped(&lifeline, &mut work).await, Ending::TimedOut(limit))
+                (stopped(&lifeline, &mut work).await, CommandEnding::TimedOut(limit))
             }
         };
         drop(cut);
@@ -349,7 +349,7 @@ impl Bash {
     }
 
     /// The words about the places that a command was denied, by its output. Looks at files.
-    fn denied(&self, order: &LaunchOrder, ended: &Ended, text: &str) -> Vec<String> {
+    fn denied(&self, order: &LaunchOrder, ended: &ProcessEnd, text: &str) -> Vec<String> {
         // A file that is no program is denied to everybody.
         if ended.code == Some(NO_PROGRAM) {
             return Vec::new();
@@ -469,8 +469,8 @@ impl Bash {
         order: &LaunchOrder,
         known: KnownPlaces<'_>,
         context: Option<&ToolContext>,
-        run: impl FnOnce() -> io::Result<Ended>,
-    ) -> io::Result<(Ended, Vec<String>, Vec<FileChange>)> {
+        run: impl FnOnce() -> io::Result<ProcessEnd>,
+    ) -> io::Result<(ProcessEnd, Vec<String>, Vec<FileChange>)> {
         let workspace = &ready.workspace;
         let are_held = ready.plan.backend == Backend::Namespaces;
         let may_move = known.writing.may_move || known.writing.is_beside_mover;
@@ -511,13 +511,13 @@ impl Bash {
 /// A command that can be started, with what is known of its places. The copies are removed when they are dropped.
 struct LaunchParts {
     order: LaunchOrder,
-    reach: Reach,
+    reach: WriteReach,
     copies: Option<ConfigCopies>,
 }
 
 /// The protected places of a folder before a command.
 struct KnownPlaces<'k> {
-    reach: &'k Reach,
+    reach: &'k WriteReach,
     copies: Option<&'k ConfigCopies>,
     places: ContentPlaces,
     before: &'k Inventory,
@@ -563,7 +563,7 @@ fn lock(capture: &Mutex<Capture>) -> MutexGuard<'_, Capture> {
 
 /// The folder in which the next command starts if that is another one, and its words.
 fn next_folder(
-    ended: &Ended,
+    ended: &ProcessEnd,
     command: &str,
     workspace: &Path,
     context: &ToolContext,
@@ -680,13 +680,13 @@ impl Tool for Bash {
 
     fn plan(&self, input: Object, context: ToolContext) -> PlanFuture<'_> {
         Box::pin(async move {
-            let input: Input = input::parse(input, &self.input_schema())?;
+            let input: BashInput = input::parse(input, &self.input_schema())?;
             let (own, within) = (self.clone(), context.clone());
             let ready = blocking(move || own.ready(input, &within))
                 .await
                 .map_err(|error| ToolError(format!("looking at the folder failed: {error}")))??;
             let subject = Subject::Command(ready.plan.clone());
-            Ok(Some(Planned::new(
+            Ok(Some(PlannedAction::new(
                 subject,
                 self.clone().run(ready, context),
             )))

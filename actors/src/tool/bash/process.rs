@@ -14,7 +14,7 @@ use super::capture::Capture;
 use super::characters::Characters;
 use crate::start_thread;
 use crate::tool::LiveOutput;
-use crate::tool::launch::{Launch, LaunchOrder, Launcher, Report};
+use crate::tool::launch::{Launch, LaunchOrder, LaunchReport, Launcher};
 use crate::tool::send_order;
 
 /// How much is read at once, in bytes.
@@ -31,7 +31,7 @@ const MAX_REPORTS: u64 = 256 * 1024;
 
 /// How a command ended.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Ended {
+pub(crate) struct ProcessEnd {
     pub(crate) code: Option<i32>,
     pub(crate) signal: Option<i32>,
     /// Processes that still ran and were ended.
@@ -50,13 +50,13 @@ pub(crate) struct Lifeline(Arc<LineOfCommand>);
 
 #[derive(Debug, Default)]
 struct LineOfCommand {
-    line: Mutex<Line>,
+    line: Mutex<LifelineState>,
     /// Notified when the launcher has ended.
     ended: Condvar,
 }
 
 #[derive(Debug, Default)]
-enum Line {
+enum LifelineState {
     /// The command has not started.
     #[default]
     Waiting,
@@ -73,11 +73,11 @@ impl Lifeline {
     /// Asks the command to end, and ends it a little later.
     pub(crate) fn stop(&self) {
         let is_asked = match &mut *self.lock() {
-            Line::Open { input, launcher } => {
+            LifelineState::Open { input, launcher } => {
                 send(*launcher, Signal::SIGCONT);
                 input.write_all(b"stop\n").is_ok()
             }
-            Line::Waiting | Line::Cut(_) => false,
+            LifelineState::Waiting | LifelineState::Cut(_) => false,
         };
         // One that does not read ends with the line.
         if !is_asked {
@@ -90,11 +90,11 @@ impl Lifeline {
         let launcher = {
             let mut line = self.lock();
             let launcher = match &*line {
-                Line::Open { launcher, .. } => *launcher,
-                Line::Waiting => None,
-                Line::Cut(_) => return,
+                LifelineState::Open { launcher, .. } => *launcher,
+                LifelineState::Waiting => None,
+                LifelineState::Cut(_) => return,
             };
-            *line = Line::Cut(launcher);
+            *line = LifelineState::Cut(launcher);
             launcher
         };
         if launcher.is_none() {
@@ -123,7 +123,7 @@ impl Lifeline {
     /// Signals the launcher of a line that is cut; `false` if it has ended.
     fn signal_cut(&self, which: Signal) -> bool {
         let line = self.lock();
-        let Line::Cut(launcher @ Some(_)) = &*line else {
+        let LifelineState::Cut(launcher @ Some(_)) = &*line else {
             return false;
         };
         send(*launcher, which);
@@ -132,26 +132,26 @@ impl Lifeline {
 
     /// Takes note that the launcher has ended, before its number may be given again.
     fn end(&self) {
-        *self.lock() = Line::Cut(None);
+        *self.lock() = LifelineState::Cut(None);
         self.0.ended.notify_all();
     }
 
     /// Holds the line of a command that was started; false if it was ended before.
     fn hold(&self, input: UnixStream, launcher: u32) -> bool {
         let mut line = self.lock();
-        let is_wanted = matches!(*line, Line::Waiting);
+        let is_wanted = matches!(*line, LifelineState::Waiting);
         if is_wanted {
             let launcher = i32::try_from(launcher).ok().map(Pid::from_raw);
-            *line = Line::Open { input, launcher };
+            *line = LifelineState::Open { input, launcher };
         }
         is_wanted
     }
 
     fn is_cut(&self) -> bool {
-        matches!(*self.lock(), Line::Cut(_))
+        matches!(*self.lock(), LifelineState::Cut(_))
     }
 
-    fn lock(&self) -> MutexGuard<'_, Line> {
+    fn lock(&self) -> MutexGuard<'_, LifelineState> {
         let line = self.0.line.lock();
         line.unwrap_or_else(PoisonError::into_inner)
     }
@@ -174,7 +174,7 @@ pub(super) fn run(
     lifeline: &Lifeline,
     capture: &Mutex<Capture>,
     live: &LiveOutput,
-) -> io::Result<Ended> {
+) -> io::Result<ProcessEnd> {
     let mut text = Characters::default();
     run_into(launcher, order, lifeline, &mut |bytes| {
         capture
@@ -194,7 +194,7 @@ pub(crate) fn run_into(
     order: &LaunchOrder,
     lifeline: &Lifeline,
     sink: &mut dyn FnMut(&[u8]),
-) -> io::Result<Ended> {
+) -> io::Result<ProcessEnd> {
     if lifeline.is_cut() {
         return Err(io::Error::other("cancelled before it started"));
     }
@@ -225,7 +225,7 @@ pub(crate) fn run_into(
     lifeline.end();
     child.wait()?;
     drop(running);
-    worked.map(|ended| Ended {
+    worked.map(|ended| ProcessEnd {
         is_emptied,
         ..ended
     })
@@ -237,7 +237,7 @@ fn follow(
     (first, descriptors): (&[u8], &[OwnedFd]),
     lifeline: &Lifeline,
     sink: &mut dyn FnMut(&[u8]),
-) -> io::Result<Ended> {
+) -> io::Result<ProcessEnd> {
     let (Some(mut output), Some(reports)) = (child.stdout.take(), child.stderr.take()) else {
         return Err(io::Error::other("the launcher has no pipes"));
     };
@@ -261,20 +261,20 @@ fn follow(
 }
 
 /// The end that a launcher's reports tell.
-fn ended(lines: &str) -> io::Result<Ended> {
+fn ended(lines: &str) -> io::Result<ProcessEnd> {
     let mut over = None;
     let mut end = None;
     for line in lines.lines() {
         match serde_json::from_str(line) {
-            Ok(Report::Failed(reason)) => return Err(io::Error::other(reason)),
-            Ok(Report::Over(what)) => over = Some(what),
-            Ok(Report::Ended {
+            Ok(LaunchReport::Failed(reason)) => return Err(io::Error::other(reason)),
+            Ok(LaunchReport::Over(what)) => over = Some(what),
+            Ok(LaunchReport::Ended {
                 code,
                 signal,
                 left,
                 folder,
             }) => {
-                end = Some(Ended {
+                end = Some(ProcessEnd {
                     code,
                     signal,
                     left,
@@ -288,7 +288,7 @@ fn ended(lines: &str) -> io::Result<Ended> {
     }
     // One that was killed itself reports nothing, and what it had started has ended with it.
     let end = end.unwrap_or_default();
-    Ok(Ended { over, ..end })
+    Ok(ProcessEnd { over, ..end })
 }
 
 #[cfg(test)]
@@ -365,12 +365,12 @@ mod tests {
         let line = lifeline.clone();
         let run = move || run_into(&HaltedLauncher, &order, &line, &mut |_| {});
         let running = thread::spawn(run);
-        while matches!(*lifeline.lock(), Line::Waiting) {
+        while matches!(*lifeline.lock(), LifelineState::Waiting) {
             thread::yield_now();
         }
         lifeline.cut();
         let ended = running.join().unwrap().unwrap();
-        assert_eq!(ended, Ended::default());
+        assert_eq!(ended, ProcessEnd::default());
         assert!(!lifeline.signal_cut(Signal::SIGCONT));
     }
 
@@ -396,7 +396,7 @@ mod tests {
         let mut owners = Vec::new();
         let mut sink = |_: &[u8]| owners.push(Arc::strong_count(&owned));
         let ended = run_into(&launcher, &order, &Lifeline::default(), &mut sink);
-        assert_eq!(ended.unwrap(), Ended::default());
+        assert_eq!(ended.unwrap(), ProcessEnd::default());
         assert_eq!(owners, [3]);
         assert_eq!(Arc::strong_count(&owned), 2);
     }
@@ -407,15 +407,15 @@ mod tests {
         let lines = r#"{"over":"1025 processes, of at most 1024"}
 {"ended":{"signal":9,"left":["sleep 99"]}}
 "#;
-        let expected = Ended {
+        let expected = ProcessEnd {
             signal: Some(9),
             left: vec!["sleep 99".to_owned()],
             over: Some("1025 processes, of at most 1024".to_owned()),
-            ..Ended::default()
+            ..ProcessEnd::default()
         };
         assert_eq!(ended(lines).unwrap(), expected);
         let failed = ended("{\"failed\":\"no bash\"}\n").unwrap_err();
         assert_eq!(failed.to_string(), "no bash");
-        assert_eq!(ended("").unwrap(), Ended::default());
+        assert_eq!(ended("").unwrap(), ProcessEnd::default());
     }
 }

@@ -71,7 +71,7 @@ const MAX_LINKS: usize = 40;
 /// The places that a command may write, and the protected ones among them. Paths are absolute, and without links
 /// but for their last name.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Reach {
+pub(super) struct WriteReach {
     /// Folders besides that of the conversation: those of the repository of a linked worktree.
     pub(super) writable: Vec<PathBuf>,
     /// The folders with protected places, beginning with that of the conversation. None has links.
@@ -111,7 +111,7 @@ impl GitPlaces {
     }
 }
 
-impl Reach {
+impl WriteReach {
     /// Adds protected places of content that are below the folder, as many as there is room for, and what their links
     /// lead to.
     pub(super) fn add_contents(&mut self, workspace: &Path, found: &ContentPlaces) {
@@ -141,11 +141,11 @@ impl Reach {
 }
 
 /// Finds what a command may write that works in that folder. It may write in `more` folders besides. Blocks.
-pub(super) fn find(workspace: &Path, more: &[PathBuf]) -> Reach {
+pub(super) fn find(workspace: &Path, more: &[PathBuf]) -> WriteReach {
     find_with(workspace, more, &OperatorConfig::from_environment())
 }
 
-fn find_with(workspace: &Path, more: &[PathBuf], operator: &OperatorConfig) -> Reach {
+fn find_with(workspace: &Path, more: &[PathBuf], operator: &OperatorConfig) -> WriteReach {
     let git = workspace.join(GIT);
     let is_file = fs::symlink_metadata(&git).is_ok_and(|found| found.is_file());
     let linked = is_file.then(|| linked(&git)).flatten();
@@ -183,7 +183,7 @@ fn find_with(workspace: &Path, more: &[PathBuf], operator: &OperatorConfig) -> R
     protected.extend(of_content.iter().cloned());
     protected.sort();
     protected.dedup();
-    Reach {
+    WriteReach {
         writable,
         bases,
         repositories,
@@ -419,7 +419,7 @@ mod tests {
         (home, real)
     }
 
-    fn find_in(workspace: &Path) -> Reach {
+    fn find_in(workspace: &Path) -> WriteReach {
         find_with(workspace, &[], &OperatorConfig::default())
     }
 

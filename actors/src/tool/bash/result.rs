@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use super::capture::Told;
-use super::process::Ended;
+use super::capture::VisibleOutput;
+use super::process::ProcessEnd;
 use crate::tool::ToolOutcome;
 
 /// How a command came to its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Ending {
+pub(super) enum CommandEnding {
     /// By itself.
     Own,
     /// After that time, which was all that it had.
@@ -43,9 +43,9 @@ impl NextFolder {
 pub(super) struct Finished<'a> {
     pub(super) command: &'a str,
     pub(super) call: &'a str,
-    pub(super) told: Told,
-    pub(super) ended: Ended,
-    pub(super) ending: Ending,
+    pub(super) told: VisibleOutput,
+    pub(super) ended: ProcessEnd,
+    pub(super) ending: CommandEnding,
     pub(super) took: Duration,
     pub(super) next_folder: NextFolder,
     /// The places that are to be known of: what was changed at protected ones and put back, and which were
@@ -68,22 +68,22 @@ impl Finished<'_> {
         } = self;
         let mut notes = vec![match (&ended, ending) {
             (
-                Ended {
+                ProcessEnd {
                     over: Some(what), ..
                 },
                 _,
             ) => format!("ended: it took too much: {what}"),
-            (_, Ending::TimedOut(limit)) => {
+            (_, CommandEnding::TimedOut(limit)) => {
                 format!("timed out after {} s and was ended", limit.as_secs())
             }
             (
-                Ended {
+                ProcessEnd {
                     code: Some(code), ..
                 },
                 _,
             ) => format!("exit {code}"),
             (
-                Ended {
+                ProcessEnd {
                     signal: Some(signal),
                     ..
                 },
@@ -109,7 +109,7 @@ impl Finished<'_> {
             ));
         }
         notes.extend(places);
-        let own_end = ended.over.is_none() && ending == Ending::Own;
+        let own_end = ended.over.is_none() && ending == CommandEnding::Own;
         let is_fine = own_end
             && ended
                 .code
@@ -164,11 +164,11 @@ fn signal_name(number: i32) -> String {
 mod tests {
     use super::*;
 
-    fn finished(command: &str, ended: Ended, ending: Ending) -> (String, bool) {
+    fn finished(command: &str, ended: ProcessEnd, ending: CommandEnding) -> (String, bool) {
         let outcome = Finished {
             command,
             call: "c1",
-            told: Told {
+            told: VisibleOutput {
                 text: "out".to_owned(),
                 left_out: 0,
                 kept: None,
@@ -183,17 +183,17 @@ mod tests {
         (outcome.result, outcome.is_error)
     }
 
-    fn code(code: i32) -> Ended {
-        Ended {
+    fn code(code: i32) -> ProcessEnd {
+        ProcessEnd {
             code: Some(code),
-            ..Ended::default()
+            ..ProcessEnd::default()
         }
     }
 
     /// Spec: [BASH-03]
     #[test]
     fn b1_the_last_line_says_how_it_ended() {
-        let own = Ending::Own;
+        let own = CommandEnding::Own;
         let told = |ended, ending| finished("x", ended, ending);
         assert_eq!(
             told(code(0), own),
@@ -203,10 +203,10 @@ mod tests {
             told(code(3), own),
             ("out\n[exit 3 · 1.2 s]".to_owned(), true)
         );
-        let killed = Ended {
+        let killed = ProcessEnd {
             signal: Some(9),
             left: vec!["sleep 99".to_owned()],
-            ..Ended::default()
+            ..ProcessEnd::default()
         };
         let (result, is_error) = told(killed, own);
         assert!(
@@ -217,17 +217,17 @@ mod tests {
             result.contains("still running and ended: sleep 99"),
             "{result}"
         );
-        let (result, is_error) = told(code(0), Ending::TimedOut(Duration::from_secs(5)));
+        let (result, is_error) = told(code(0), CommandEnding::TimedOut(Duration::from_secs(5)));
         assert!(
             result.contains("[timed out after 5 s") && is_error,
             "{result}"
         );
-        let over = Ended {
+        let over = ProcessEnd {
             over: Some("2000 processes, of at most 1024".to_owned()),
             ..code(0)
         };
         assert!(told(over, own).0.contains("took too much: 2000 processes"));
-        assert!(told(Ended::default(), own).1);
+        assert!(told(ProcessEnd::default(), own).1);
     }
 
     /// Spec: [BASH-451]
@@ -265,8 +265,14 @@ mod tests {
             "git diff --quiet",
             "git grep x",
         ] {
-            assert!(!finished(command, code(1), Ending::Own).1, "{command}");
-            assert!(finished(command, code(2), Ending::Own).1, "{command}");
+            assert!(
+                !finished(command, code(1), CommandEnding::Own).1,
+                "{command}"
+            );
+            assert!(
+                finished(command, code(2), CommandEnding::Own).1,
+                "{command}"
+            );
         }
         for command in [
             "grep x y; false",
@@ -275,7 +281,10 @@ mod tests {
             "grep x y && cargo test",
             "grepx",
         ] {
-            assert!(finished(command, code(1), Ending::Own).1, "{command}");
+            assert!(
+                finished(command, code(1), CommandEnding::Own).1,
+                "{command}"
+            );
         }
     }
 }

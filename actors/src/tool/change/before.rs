@@ -16,10 +16,10 @@ const MAX_BYTES: u64 = 512 * 1024 * 1024;
 
 /// The contents that are kept, by their SHA-256, a file each. Clones share them.
 #[derive(Debug, Clone)]
-pub struct BeforeStore(Arc<Kept>);
+pub struct BeforeStore(Arc<KeptContents>);
 
 #[derive(Debug)]
-struct Kept {
+struct KeptContents {
     folder: PathBuf,
     max: u64,
     clock: Clock,
@@ -35,7 +35,7 @@ impl BeforeStore {
     }
 
     fn bounded(home: &Path, max: u64, clock: Clock) -> Self {
-        Self(Arc::new(Kept {
+        Self(Arc::new(KeptContents {
             folder: home.join("before"),
             max,
             clock,
@@ -48,7 +48,7 @@ impl BeforeStore {
     /// # Errors
     /// The disk's error.
     pub(crate) fn put(&self, hash: &str, content: &[u8]) -> io::Result<()> {
-        let Kept {
+        let KeptContents {
             folder,
             max,
             clock,

@@ -19,7 +19,7 @@ const PATIENCE: Duration = Duration::from_millis(200);
 
 /// A difference.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(in crate::tool) struct Diff {
+pub(in crate::tool) struct FileDiff {
     /// How many lines are new.
     pub(in crate::tool) added: u64,
     /// Number of removed lines.
@@ -32,7 +32,7 @@ pub(in crate::tool) struct Diff {
     pub(in crate::tool) is_cut: bool,
 }
 
-impl Diff {
+impl FileDiff {
     /// The same with a text of at most so many bytes: whole lines, and the beginning of a long one.
     pub(in crate::tool) fn cut(mut self, most: usize) -> Self {
         if self.text.len() > most {
@@ -65,7 +65,7 @@ impl Diff {
 }
 
 /// The difference of two contents, without secrets. What is not UTF-8 is shown replaced.
-pub(in crate::tool) fn diff(before: &[u8], after: &[u8], redaction: &Redaction) -> Diff {
+pub(in crate::tool) fn diff(before: &[u8], after: &[u8], redaction: &Redaction) -> FileDiff {
     let (before, after) = (
         String::from_utf8_lossy(before),
         String::from_utf8_lossy(after),
@@ -74,7 +74,7 @@ pub(in crate::tool) fn diff(before: &[u8], after: &[u8], redaction: &Redaction) 
         .algorithm(Algorithm::Myers)
         .deadline((Instant::now() + PATIENCE).into_std())
         .diff_lines(&*before, &*after);
-    let mut found = Diff::default();
+    let mut found = FileDiff::default();
     for change in diff.iter_all_changes() {
         match change.tag() {
             ChangeTag::Insert => found.added += 1,

@@ -2,19 +2,19 @@
 
 use std::collections::HashSet;
 
-use super::replace::Known;
+use super::replace::KnownFile;
 use crate::tool::ToolError;
 
 /// A file that is not UTF-8.
 pub(in crate::tool) struct OtherEncoding<'k> {
-    known: &'k Known,
+    known: &'k KnownFile,
     /// The place of its first byte that is not UTF-8.
     at: usize,
 }
 
 impl<'k> OtherEncoding<'k> {
     /// `None` if the text may be put anywhere in the file.
-    pub(in crate::tool) fn find(known: &'k Known, text: &str) -> Option<Self> {
+    pub(in crate::tool) fn find(known: &'k KnownFile, text: &str) -> Option<Self> {
         if text.is_ascii() {
             return None;
         }

@@ -12,7 +12,7 @@ use nix::errno::Errno;
 use nix::unistd::{UnlinkatFlags, unlinkat};
 
 use super::folders::open_folder;
-use super::replace::{Known, holds, turn};
+use super::replace::{KnownFile, holds, turn};
 use super::temporary::{Temporary, failed};
 use crate::attachment::sha256;
 use crate::tool::{EffectError, path};
@@ -20,7 +20,7 @@ use crate::tool::{EffectError, path};
 /// A file or a link that was read.
 #[derive(Debug)]
 pub(super) enum PathEntry {
-    File(Known),
+    File(KnownFile),
     /// A link, with its target.
     Link(Vec<u8>),
 }
@@ -82,7 +82,7 @@ impl PathEntry {
         }
     }
 
-    pub(super) const fn file(&self) -> Option<&Known> {
+    pub(super) const fn file(&self) -> Option<&KnownFile> {
         match self {
             Self::File(known) => Some(known),
             Self::Link(_) => None,

@@ -12,7 +12,7 @@ use super::replace::{read_known, remove, set_mode};
 use crate::attachment::sha256;
 use crate::blocking;
 use crate::tool::ToolOutcome;
-use crate::tool::{EffectError, Planned, ToolContext, ToolError};
+use crate::tool::{EffectError, PlannedAction, ToolContext, ToolError};
 
 /// The error of a change whose file is another by now.
 const CHANGED: &str = "the file was changed meanwhile, and stays as it is";
@@ -174,7 +174,7 @@ fn remove_again(change: FileChange, context: &ToolContext) -> Result<ToolOutcome
 }
 
 /// Plans a change that was proposed. Blocks.
-fn plan_again(change: &FileChange, context: &ToolContext) -> Result<Planned, ToolError> {
+fn plan_again(change: &FileChange, context: &ToolContext) -> Result<PlannedAction, ToolError> {
     let store = context.before.as_ref();
     let kept = change.after.as_deref().zip(store);
     let content = kept.and_then(|(hash, store)| store.get(hash));
@@ -196,7 +196,7 @@ fn plan(
     before: Option<&str>,
     content: &[u8],
     context: &ToolContext,
-) -> Result<Planned, ToolError> {
+) -> Result<PlannedAction, ToolError> {
     planned(path, context, |known| {
         let is_as_before = known.map(|known| &*known.hash) == before;
         is_as_before
@@ -213,7 +213,7 @@ mod tests {
     use super::*;
     use crate::clock::Clock;
     use crate::secret::Redaction;
-    use crate::tool::{BeforeStore, Cancellation, Undo};
+    use crate::tool::{BeforeStore, Cancellation, FileUndo};
 
     fn version(content: &str, mode: u32) -> CommandVersion {
         CommandVersion {
@@ -223,7 +223,7 @@ mod tests {
     }
 
     /// A folder with a file `AGENTS.md`, and the means to change it and to take changes back.
-    fn ground() -> (tempfile::TempDir, PathBuf, ToolContext, Undo) {
+    fn ground() -> (tempfile::TempDir, PathBuf, ToolContext, FileUndo) {
         let home = tempfile::tempdir().unwrap();
         let folder = fs::canonicalize(home.path()).unwrap().join("work");
         fs::create_dir(&folder).unwrap();
@@ -233,7 +233,7 @@ mod tests {
             before: Some(store.clone()),
             ..ToolContext::new(Cancellation::new()).in_folder(&folder)
         };
-        let undo = Undo {
+        let undo = FileUndo {
             before: Some(store),
             closed: std::sync::Arc::default(),
             redaction: Redaction::default(),

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::matching::{Level, has_only_cr};
+use super::matching::{MatchLevel, has_only_cr};
 
 /// The byte order mark of UTF-8.
 const MARK: &str = "\u{feff}";
@@ -66,9 +66,9 @@ impl<'f> LineEnds<'f> {
         &self,
         place: &Range<usize>,
         text: &'t str,
-        level: Level,
+        level: MatchLevel,
     ) -> Cow<'t, str> {
-        if !text.contains('\n') || text.contains("\r\n") && level == Level::Exact {
+        if !text.contains('\n') || text.contains("\r\n") && level == MatchLevel::Exact {
             return Cow::Borrowed(text);
         }
         if self.has_only_cr {
@@ -232,7 +232,7 @@ mod tests {
             (b"a\nb\r\nc\n", 0..7, "c\n", "c\n", "c\n"),
             (b"a\nb\r\nc", 2..6, "c\nx", "c\r\nx", "c\r\nx"),
         ] {
-            for (level, expected) in [(Level::Exact, exact), (Level::LineEnds, loose)] {
+            for (level, expected) in [(MatchLevel::Exact, exact), (MatchLevel::LineEnds, loose)] {
                 assert_eq!(
                     LineEnds::find(file).applied(&place, text, level),
                     expected,
@@ -250,7 +250,7 @@ mod tests {
         let ends = LineEnds::find(&file);
         for number in 0..400_000 {
             let place = number * 10..number * 10 + 1;
-            let put = ends.applied(&place, "x\ny", Level::Exact);
+            let put = ends.applied(&place, "x\ny", MatchLevel::Exact);
             assert_eq!(put, "x\r\ny");
         }
     }

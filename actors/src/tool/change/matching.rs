@@ -6,7 +6,7 @@ use std::ops::Range;
 
 /// How exactly a text was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::tool) enum Level {
+pub(in crate::tool) enum MatchLevel {
     /// Byte for byte.
     Exact,
     /// But for line ends.
@@ -15,7 +15,7 @@ pub(in crate::tool) enum Level {
     LookAlikes,
 }
 
-impl Level {
+impl MatchLevel {
     /// True if a match counts only where it is the only one.
     pub(in crate::tool) fn is_loose(self) -> bool {
         self == Self::LookAlikes
@@ -37,7 +37,7 @@ impl Level {
 /// The places of a text, in their order; they do not overlap.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::tool) struct Matches {
-    pub(in crate::tool) level: Level,
+    pub(in crate::tool) level: MatchLevel,
     /// In bytes of the file.
     pub(in crate::tool) places: Vec<Range<usize>>,
 }
@@ -46,13 +46,17 @@ pub(in crate::tool) struct Matches {
 /// counts only if it has one place.
 pub(in crate::tool) fn find(file: &[u8], text: &str) -> Option<Matches> {
     let cr_ends = has_only_cr(file);
-    for level in [Level::Exact, Level::LineEnds, Level::LookAlikes] {
+    for level in [
+        MatchLevel::Exact,
+        MatchLevel::LineEnds,
+        MatchLevel::LookAlikes,
+    ] {
         let file = folded(file, level, cr_ends);
         let text = folded(text.as_bytes(), level, cr_ends);
         let places = file.places_of(&text);
         let is_wanted = match level {
-            Level::Exact | Level::LineEnds => !places.is_empty(),
-            Level::LookAlikes => places.len() == 1,
+            MatchLevel::Exact | MatchLevel::LineEnds => !places.is_empty(),
+            MatchLevel::LookAlikes => places.len() == 1,
         };
         if is_wanted {
             return Some(Matches { level, places });
@@ -133,18 +137,18 @@ pub(super) fn has_only_cr(file: &[u8]) -> bool {
 }
 
 /// Bytes at a level; `cr_ends` says that a CR without LF ends a line.
-fn folded(bytes: &[u8], level: Level, cr_ends: bool) -> Folded<'_> {
+fn folded(bytes: &[u8], level: MatchLevel, cr_ends: bool) -> Folded<'_> {
     let mut folded = Folded {
         bytes: Vec::new(),
         origins: None,
         exact: bytes,
     };
-    if level == Level::Exact {
+    if level == MatchLevel::Exact {
         return folded;
     }
     let mut origins = Vec::with_capacity(bytes.len());
     let mut push = |byte: u8, origin: Range<usize>| {
-        if byte == b'\n' && level == Level::LookAlikes {
+        if byte == b'\n' && level == MatchLevel::LookAlikes {
             while matches!(folded.bytes.last(), Some(b' ' | b'\t')) {
                 folded.bytes.pop();
                 origins.pop();
@@ -165,7 +169,7 @@ fn folded(bytes: &[u8], level: Level, cr_ends: bool) -> Folded<'_> {
             at += 1;
             continue;
         }
-        let alike = (level == Level::LookAlikes)
+        let alike = (level == MatchLevel::LookAlikes)
             .then(|| look_alike(&bytes[at..]))
             .flatten();
         let (byte, length) = alike.unwrap_or((bytes[at], 1));
@@ -211,13 +215,13 @@ mod tests {
 
     use super::*;
 
-    fn found(file: &[u8], text: &str) -> Option<(Level, Vec<Vec<u8>>)> {
+    fn found(file: &[u8], text: &str) -> Option<(MatchLevel, Vec<Vec<u8>>)> {
         let matches = find(file, text)?;
         let bytes = |place: &Range<usize>| file[place.clone()].to_vec();
         Some((matches.level, matches.places.iter().map(bytes).collect()))
     }
 
-    fn one(level: Level, bytes: &[u8]) -> Option<(Level, Vec<Vec<u8>>)> {
+    fn one(level: MatchLevel, bytes: &[u8]) -> Option<(MatchLevel, Vec<Vec<u8>>)> {
         Some((level, vec![bytes.to_vec()]))
     }
 
@@ -225,35 +229,43 @@ mod tests {
     #[test]
     fn a_text_is_found_at_the_first_level_that_has_it() {
         for (file, text, expected) in [
-            (&b"a b c"[..], "b", one(Level::Exact, b"b")),
-            (b"a\xe9b c", "b c", one(Level::Exact, b"b c")),
-            (b"x\r\ny\r\nz", "x\ny", one(Level::LineEnds, b"x\r\ny")),
-            (b"x\r\ny\r\nz", "y\n", one(Level::LineEnds, b"y\r\n")),
-            (b"x\ny\nz", "x\r\ny", one(Level::LineEnds, b"x\ny")),
-            (b"x\r\ny", "\ny", one(Level::LineEnds, b"\r\ny")),
-            (b"x\r\ny\ny", "\ny", one(Level::Exact, b"\ny")),
-            (b"x\ry\rz", "x\ny", one(Level::LineEnds, b"x\ry")),
-            (b"x\ry\rz", "y\r\n", one(Level::LineEnds, b"y\r")),
-            (b"x  \ry\r", "x\ny", one(Level::LookAlikes, b"x  \ry")),
-            (b"x  \ny\nz", "x\ny", one(Level::LookAlikes, b"x  \ny")),
-            (b"x\t\r\ny", "x\ny", one(Level::LookAlikes, b"x\t\r\ny")),
-            (b"x\ny", "x \ny", one(Level::LookAlikes, b"x\ny")),
+            (&b"a b c"[..], "b", one(MatchLevel::Exact, b"b")),
+            (b"a\xe9b c", "b c", one(MatchLevel::Exact, b"b c")),
+            (b"x\r\ny\r\nz", "x\ny", one(MatchLevel::LineEnds, b"x\r\ny")),
+            (b"x\r\ny\r\nz", "y\n", one(MatchLevel::LineEnds, b"y\r\n")),
+            (b"x\ny\nz", "x\r\ny", one(MatchLevel::LineEnds, b"x\ny")),
+            (b"x\r\ny", "\ny", one(MatchLevel::LineEnds, b"\r\ny")),
+            (b"x\r\ny\ny", "\ny", one(MatchLevel::Exact, b"\ny")),
+            (b"x\ry\rz", "x\ny", one(MatchLevel::LineEnds, b"x\ry")),
+            (b"x\ry\rz", "y\r\n", one(MatchLevel::LineEnds, b"y\r")),
+            (b"x  \ry\r", "x\ny", one(MatchLevel::LookAlikes, b"x  \ry")),
+            (b"x  \ny\nz", "x\ny", one(MatchLevel::LookAlikes, b"x  \ny")),
+            (
+                b"x\t\r\ny",
+                "x\ny",
+                one(MatchLevel::LookAlikes, b"x\t\r\ny"),
+            ),
+            (b"x\ny", "x \ny", one(MatchLevel::LookAlikes, b"x\ny")),
             (
                 "say \u{201c}hi\u{201d} \u{2014} now".as_bytes(),
                 "\"hi\" - now",
                 one(
-                    Level::LookAlikes,
+                    MatchLevel::LookAlikes,
                     "\u{201c}hi\u{201d} \u{2014} now".as_bytes(),
                 ),
             ),
-            (b"a\xc2\xa0b", "a b", one(Level::LookAlikes, b"a\xc2\xa0b")),
+            (
+                b"a\xc2\xa0b",
+                "a b",
+                one(MatchLevel::LookAlikes, b"a\xc2\xa0b"),
+            ),
             // What is said with look-alikes is found where it is plain.
-            (b"it's", "it\u{2019}s", one(Level::LookAlikes, b"it's")),
+            (b"it's", "it\u{2019}s", one(MatchLevel::LookAlikes, b"it's")),
             // Blanks behind the match are no part of it.
             (
                 "a\u{2019}s  \nb".as_bytes(),
                 "a's",
-                one(Level::LookAlikes, "a\u{2019}s".as_bytes()),
+                one(MatchLevel::LookAlikes, "a\u{2019}s".as_bytes()),
             ),
         ] {
             assert_eq!(found(file, text), expected, "{file:?} {text:?}");
@@ -315,7 +327,7 @@ mod tests {
             prop_assume!(!(before.ends_with(b"\r") && text.starts_with('\n')));
             let file = [before.as_slice(), text.as_bytes(), &behind].concat();
             let matches = find(&file, &text).unwrap();
-            prop_assert_eq!(matches.level, Level::Exact);
+            prop_assert_eq!(matches.level, MatchLevel::Exact);
             prop_assert!(matches.places.iter().all(|place| file[place.clone()] == *text.as_bytes()));
             prop_assert!(matches.places.is_sorted_by_key(|place| place.start));
         }

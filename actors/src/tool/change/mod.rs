@@ -24,7 +24,7 @@ mod undo_folders;
 
 pub(super) use at_once::carry_out_at_once;
 pub use before::BeforeStore;
-pub(super) use diff::{Diff, diff};
+pub(super) use diff::{FileDiff, diff};
 pub(super) use encoding::OtherEncoding;
 pub(super) use keep::{CommandVersion, keep_change, proposed, proposed_removal};
 pub(super) use line_ends::{LineEnds, with_marks_of};
@@ -32,6 +32,6 @@ pub(super) use matching::{Matches, find};
 pub(super) use near::nearest;
 pub(super) use place::place_of;
 pub(super) use planned::{CHANGED_SINCE, planned};
-pub(super) use replace::{Known, check_size, has_happened, read_bytes, umask};
+pub(super) use replace::{KnownFile, check_size, has_happened, read_bytes, umask};
 pub(super) use sweep::sweep_beside;
-pub use undo::Undo;
+pub use undo::FileUndo;

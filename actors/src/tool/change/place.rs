@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-use harness_protocol::Place;
+use harness_protocol::FilePlace;
 
 use crate::lexical::lexical;
 use crate::tool::protected::is_protected;
@@ -13,12 +13,12 @@ use crate::tool::{ToolError, closed, path};
 
 /// A file that is to be made or changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::tool) struct Found {
+pub(in crate::tool) struct FoundTarget {
     /// Without links; also of a file that is not there yet.
     pub(in crate::tool) path: PathBuf,
     /// The path that was asked for, without `.` and `..`, if it is another: it leads there by a link.
     pub(in crate::tool) asked: Option<PathBuf>,
-    pub(in crate::tool) place: Place,
+    pub(in crate::tool) place: FilePlace,
     /// The folders above it that are not there yet, the uppermost first.
     pub(in crate::tool) missing: Vec<PathBuf>,
 }
@@ -31,7 +31,7 @@ pub(in crate::tool) fn find(
     folder: &Path,
     asked: &Path,
     closed_paths: &[PathBuf],
-) -> Result<Found, ToolError> {
+) -> Result<FoundTarget, ToolError> {
     let name = asked.as_os_str().as_bytes();
     if (name.ends_with(b"/") || name.ends_with(b"/.")) && !folder.join(asked).is_dir() {
         return Err(
@@ -50,7 +50,7 @@ pub(in crate::tool) fn find(
     closed::check_path(&path, closed_paths)?;
     let place = place_of(&folder, &path);
     let asked = Some(lexical(&asked)).filter(|asked| *asked != path);
-    Ok(Found {
+    Ok(FoundTarget {
         path,
         asked,
         place,
@@ -59,11 +59,11 @@ pub(in crate::tool) fn find(
 }
 
 /// Where a file is, by a path without links.
-pub(in crate::tool) fn place_of(folder: &Path, path: &Path) -> Place {
+pub(in crate::tool) fn place_of(folder: &Path, path: &Path) -> FilePlace {
     match path.strip_prefix(folder) {
-        Ok(below) if is_protected(below) => Place::Protected,
-        Ok(_) => Place::Workspace,
-        Err(_) => Place::Outside,
+        Ok(below) if is_protected(below) => FilePlace::Protected,
+        Ok(_) => FilePlace::Workspace,
+        Err(_) => FilePlace::Outside,
     }
 }
 
@@ -142,7 +142,7 @@ mod tests {
             "src/new/deep/file",
             "src/.gitignore",
         ] {
-            assert_eq!(place(path), Ok(Place::Workspace), "{path}");
+            assert_eq!(place(path), Ok(FilePlace::Workspace), "{path}");
         }
         for path in [
             ".git/config",
@@ -156,10 +156,10 @@ mod tests {
             ".devcontainer.json",
             "src/.claude/skills/x",
         ] {
-            assert_eq!(place(path), Ok(Place::Protected), "{path}");
+            assert_eq!(place(path), Ok(FilePlace::Protected), "{path}");
         }
         for path in ["../other", "/etc/hostname", "src/../../x"] {
-            assert_eq!(place(path), Ok(Place::Outside), "{path}");
+            assert_eq!(place(path), Ok(FilePlace::Outside), "{path}");
         }
         for path in [
             "in/token",

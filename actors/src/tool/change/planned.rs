@@ -7,11 +7,11 @@ use harness_protocol::{ChangeAction, Extent, FileChange, PathKind, Subject, hidd
 
 use super::diff::diff;
 use super::folders::in_new_folders;
-use super::place::{self, Found};
-use super::replace::{Known, check_size, read_file, replace};
+use super::place::{self, FoundTarget};
+use super::replace::{KnownFile, check_size, read_file, replace};
 use crate::attachment::sha256;
 use crate::blocking;
-use crate::tool::{EffectError, Planned, ToolContext, ToolError, ToolOutcome};
+use crate::tool::{EffectError, PlannedAction, ToolContext, ToolError, ToolOutcome};
 
 /// The words about a file that differs from what the model knows of it.
 pub(in crate::tool) const CHANGED_SINCE: &str =
@@ -25,8 +25,8 @@ pub(in crate::tool) const CHANGED_SINCE: &str =
 pub(in crate::tool) fn planned(
     asked: &Path,
     context: &ToolContext,
-    change: impl FnOnce(Option<&Known>) -> Result<(Vec<u8>, Vec<String>), ToolError>,
-) -> Result<Planned, ToolError> {
+    change: impl FnOnce(Option<&KnownFile>) -> Result<(Vec<u8>, Vec<String>), ToolError>,
+) -> Result<PlannedAction, ToolError> {
     let found = place::find(&context.folder, asked, &context.closed)?;
     let known = read_file(&found.path)?;
     let (content, mut notes) = change(known.as_ref())?;
@@ -81,7 +81,7 @@ pub(in crate::tool) fn planned(
         worked
             .map_err(|error| EffectError::Failed(ToolError(format!("changing failed: {error}"))))?
     };
-    Ok(Planned::new(Subject::Change(change), effect))
+    Ok(PlannedAction::new(Subject::Change(change), effect))
 }
 
 /// A note about the first misleading character in a line that the file did not have.
@@ -108,8 +108,8 @@ fn without_mark(text: &str) -> &str {
 
 /// Makes the change. Blocks.
 fn carry_out(
-    found: &Found,
-    known: Option<&Known>,
+    found: &FoundTarget,
+    known: Option<&KnownFile>,
     content: &[u8],
     change: FileChange,
     context: &ToolContext,
@@ -145,7 +145,7 @@ fn carry_out(
 }
 
 /// Keeps the content before, so that the change can be taken back; what there is to say if that fails.
-fn keep(known: Option<&Known>, context: &ToolContext) -> Option<String> {
+fn keep(known: Option<&KnownFile>, context: &ToolContext) -> Option<String> {
     let (known, store) = (known?, context.before.as_ref()?);
     let kept = store.put(&known.hash, &known.bytes);
     let error = kept.err()?;

@@ -28,7 +28,7 @@ const MAX_FILE: u64 = 8 * 1024 * 1024;
 
 /// A file that was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::tool) struct Known {
+pub(in crate::tool) struct KnownFile {
     /// Without links.
     pub(in crate::tool) path: PathBuf,
     pub(in crate::tool) bytes: Vec<u8>,
@@ -47,7 +47,7 @@ pub(in crate::tool) type Notes = Vec<String>;
 ///
 /// # Errors
 /// Why it cannot be changed.
-pub(in crate::tool) fn read_file(place: &Path) -> Result<Option<Known>, ToolError> {
+pub(in crate::tool) fn read_file(place: &Path) -> Result<Option<KnownFile>, ToolError> {
     let known = read_known(place)?;
     let bytes = known.as_ref().map_or(&[][..], |known| &known.bytes);
     if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") {
@@ -63,13 +63,14 @@ pub(in crate::tool) fn read_file(place: &Path) -> Result<Option<Known>, ToolErro
 ///
 /// # Errors
 /// If it cannot be read, or is read-only.
-pub(super) fn read_writable(place: &Path) -> Result<Option<Known>, ToolError> {
+pub(super) fn read_writable(place: &Path) -> Result<Option<KnownFile>, ToolError> {
     check_writable(read_known(place)?)
 }
 
-fn check_writable(known: Option<Known>) -> Result<Option<Known>, ToolError> {
-    let is_read_only =
-        |known: &Known| known.mode & 0o222 == 0 || access(&known.path, AccessFlags::W_OK).is_err();
+fn check_writable(known: Option<KnownFile>) -> Result<Option<KnownFile>, ToolError> {
+    let is_read_only = |known: &KnownFile| {
+        known.mode & 0o222 == 0 || access(&known.path, AccessFlags::W_OK).is_err()
+    };
     if known.as_ref().is_some_and(is_read_only) {
         return Err("permission denied: the file is read-only".into());
     }
@@ -80,7 +81,7 @@ fn check_writable(known: Option<Known>) -> Result<Option<Known>, ToolError> {
 ///
 /// # Errors
 /// If it cannot be read, or is no regular file.
-pub(super) fn read_known(place: &Path) -> Result<Option<Known>, ToolError> {
+pub(super) fn read_known(place: &Path) -> Result<Option<KnownFile>, ToolError> {
     let opened = OpenOptions::new()
         .read(true)
         // Without O_NONBLOCK, a FIFO would wait for a writer.
@@ -115,7 +116,7 @@ pub(super) fn read_known(place: &Path) -> Result<Option<Known>, ToolError> {
     if bytes.len() as u64 > MAX_FILE {
         return Err(too_large(bytes.len() as u64));
     }
-    Ok(Some(Known {
+    Ok(Some(KnownFile {
         path: real,
         hash: sha256(&bytes),
         bytes,
@@ -182,7 +183,7 @@ fn too_large(bytes: u64) -> ToolError {
 /// left behind.
 pub(super) fn replace(
     place: &Path,
-    known: Option<&Known>,
+    known: Option<&KnownFile>,
     content: &[u8],
     is_kept: bool,
 ) -> Result<Notes, EffectError> {
@@ -195,7 +196,7 @@ pub(super) fn replace(
 /// Those of [`replace`].
 pub(super) fn replace_with_mode(
     place: &Path,
-    known: Option<&Known>,
+    known: Option<&KnownFile>,
     content: &[u8],
     is_kept: bool,
     mode: Option<u32>,
@@ -250,7 +251,7 @@ fn exchange(
     temporary: &Temporary<'_>,
     place: &Path,
     name: &OsStr,
-    known: Option<&Known>,
+    known: Option<&KnownFile>,
     notes: &mut Notes,
 ) -> Result<Option<Errno>, EffectError> {
     let folder = temporary.folder;
@@ -289,7 +290,7 @@ fn exchange(
 ///
 /// # Errors
 /// [`EffectError::Changed`] if there is something else by now. It stays then.
-pub(super) fn remove(place: &Path, known: &Known) -> Result<(), EffectError> {
+pub(super) fn remove(place: &Path, known: &KnownFile) -> Result<(), EffectError> {
     let name = place.file_name().ok_or_else(|| failed(Errno::EISDIR))?;
     let folder = open_folder(place.parent().unwrap_or(Path::new("/")))?;
     let temporary = Temporary::make(&folder).map_err(failed)?;
@@ -328,7 +329,7 @@ pub(super) fn turn(place: &Path) -> MutexGuard<'static, ()> {
 }
 
 /// Whether a name in a folder leads to a file with the known bytes and mode.
-pub(super) fn holds<P: ?Sized + nix::NixPath>(folder: &File, name: &P, known: &Known) -> bool {
+pub(super) fn holds<P: ?Sized + nix::NixPath>(folder: &File, name: &P, known: &KnownFile) -> bool {
     open_at(folder, name, OFlag::O_RDONLY).is_ok_and(|file| is_known(&file, known))
 }
 
@@ -339,7 +340,7 @@ fn open_at<P: ?Sized + nix::NixPath>(folder: &File, name: &P, access: OFlag) -> 
 }
 
 /// True if a file has the known bytes and mode.
-fn is_known(file: &File, known: &Known) -> bool {
+fn is_known(file: &File, known: &KnownFile) -> bool {
     let mut bytes = Vec::new();
     let is_as_known = |found: fs::Metadata| found.is_file() && found.mode() & 0o7777 == known.mode;
     let is_as_known = file.metadata().is_ok_and(is_as_known);
@@ -350,7 +351,7 @@ fn is_known(file: &File, known: &Known) -> bool {
 /// Writes the content, with owner and attributes of the file before, and its mode unless another is given, and flushes it.
 fn fill(
     mut file: &File,
-    old: Option<&(&Known, File)>,
+    old: Option<&(&KnownFile, File)>,
     content: &[u8],
     mode: Option<u32>,
     notes: &mut Notes,
@@ -383,7 +384,11 @@ pub(in crate::tool) fn umask() -> u32 {
 }
 
 /// The old file has the temporary name now: if it is another than was known, it gets its own back.
-fn check_old(temporary: &Temporary<'_>, name: &OsStr, known: &Known) -> Result<(), EffectError> {
+fn check_old(
+    temporary: &Temporary<'_>,
+    name: &OsStr,
+    known: &KnownFile,
+) -> Result<(), EffectError> {
     if holds(temporary.folder, &*temporary.name, known) {
         return Ok(());
     }

@@ -10,7 +10,7 @@ use super::before::BeforeStore;
 use super::diff::diff;
 use super::entry::{NewPathEntry, PathEntry, put_entry};
 use super::folders::{make_folders, remove_folders};
-use super::replace::{Known, read_known, read_writable, remove, replace_with_mode, set_mode};
+use super::replace::{KnownFile, read_known, read_writable, remove, replace_with_mode, set_mode};
 use super::sweep::sweep_at;
 use super::threads::for_each;
 use super::undo_folders::UndoneFolders;
@@ -19,7 +19,7 @@ use crate::tool::{EffectError, closed};
 
 /// The means to take changes back.
 #[derive(Debug, Clone)]
-pub struct Undo {
+pub struct FileUndo {
     /// The contents from before.
     pub before: Option<BeforeStore>,
     /// Files and folders that are closed.
@@ -73,7 +73,7 @@ struct PossibleCopies<'c> {
 /// The file or link that a path has to get, or the reason why it gets none.
 type Aim = Result<Option<NewPathEntry>, String>;
 
-impl Undo {
+impl FileUndo {
     /// Takes changes back, the oldest first in the list, or tells what that would do. Blocks.
     pub(crate) fn take_back(&self, changes: &[FileChange], is_dry: bool) -> Vec<UndoneFile> {
         let dry = is_dry.then(DryRun::default);
@@ -223,7 +223,7 @@ impl Undo {
     /// Keeps the content that a command left: a person may have written into it meanwhile. Returns its hash.
     fn keep_replaced(
         &self,
-        now: Option<&Known>,
+        now: Option<&KnownFile>,
         changes: &[&FileChange],
     ) -> Result<Option<String>, String> {
         let by_command = changes.iter().any(|change| change.by_command);
@@ -413,7 +413,7 @@ fn state_after(change: &FileChange) -> Option<(PathKind, &str)> {
 }
 
 /// The permissions from before the changes, if commands changed them and the file has others now.
-fn mode_before(changes: &[&FileChange], now: Option<&Known>) -> Result<Option<u32>, String> {
+fn mode_before(changes: &[&FileChange], now: Option<&KnownFile>) -> Result<Option<u32>, String> {
     let modes = changes.iter().filter_map(|it| it.mode.zip(it.mode_after));
     let modes: Vec<(u32, u32)> = modes.collect();
     let (Some((before, _)), Some((_, after)), Some(now)) = (modes.first(), modes.last(), now)
@@ -486,7 +486,7 @@ fn folders_with<'c>(
 mod tests {
     use std::fs;
 
-    use harness_protocol::Place;
+    use harness_protocol::FilePlace;
 
     use super::*;
     use crate::attachment::sha256;
@@ -494,13 +494,13 @@ mod tests {
 
     struct Home {
         home: tempfile::TempDir,
-        undo: Undo,
+        undo: FileUndo,
     }
 
     impl Home {
         fn new() -> Self {
             let home = tempfile::tempdir().unwrap();
-            let undo = Undo {
+            let undo = FileUndo {
                 before: Some(BeforeStore::at(home.path(), Clock::system())),
                 closed: std::sync::Arc::default(),
                 redaction: Redaction::default(),
@@ -538,7 +538,7 @@ mod tests {
                 removed: 0,
                 diff: String::new(),
                 diff_cut: false,
-                place: Place::Workspace,
+                place: FilePlace::Workspace,
                 folders: vec![],
                 notes: vec![],
             }

@@ -6,7 +6,7 @@ use crate::secret::Redaction;
 const MAX_LINE: usize = 8 * 1024;
 
 /// Cuts an output that grows into lines.
-pub(super) struct Lines<'a> {
+pub(super) struct LineCutter<'a> {
     redaction: Redaction,
     show: &'a mut dyn FnMut(&str),
     /// The line that has no end yet, as much as is needed of it.
@@ -14,7 +14,7 @@ pub(super) struct Lines<'a> {
     most: usize,
 }
 
-impl<'a> Lines<'a> {
+impl<'a> LineCutter<'a> {
     pub(super) fn new(redaction: Redaction, show: &'a mut dyn FnMut(&str)) -> Self {
         Self {
             most: MAX_LINE + redaction.reach(),
@@ -61,7 +61,7 @@ mod tests {
     fn shown(pieces: &[&[u8]], redaction: Redaction) -> Vec<String> {
         let mut shown = Vec::new();
         let mut show = |line: &str| shown.push(line.to_owned());
-        let mut lines = Lines::new(redaction, &mut show);
+        let mut lines = LineCutter::new(redaction, &mut show);
         pieces.iter().for_each(|piece| lines.add(piece));
         lines.end();
         shown

@@ -15,11 +15,11 @@ use std::time::Duration;
 
 use harness_protocol::Access;
 
-use self::lines::Lines;
-use self::output::Growing;
-use self::overlay::Overlay;
-use super::child::{self, Done, StopHandle, Stopped};
-use super::manifest::{Command, Program};
+use self::lines::LineCutter;
+use self::output::GrowingOutput;
+use self::overlay::FileOverlay;
+use super::child::{self, ProgramEnd, ProgramStopReason, StopHandle};
+use super::manifest::{Program, ServiceCommand};
 use crate::secret::Redaction;
 use crate::tool::{LaunchOrder, Launcher, TempFolder, environment};
 
@@ -33,7 +33,7 @@ pub struct CheckOrder<'a> {
     /// The launcher that contains and starts it.
     pub launcher: &'a dyn Launcher,
     /// The command.
-    pub command: &'a Command,
+    pub command: &'a ServiceCommand,
     /// The root of the tree that it judges.
     pub root: &'a Path,
     /// Files that are laid over the tree while it runs, by their path below the root.
@@ -72,7 +72,7 @@ pub struct CheckRun {
 /// The kept part of a text, cut as an output is.
 #[must_use]
 pub fn kept(text: &str, redaction: Redaction) -> KeptOutput {
-    let mut growing = Growing::new(redaction);
+    let mut growing = GrowingOutput::new(redaction);
     growing.add(text.as_bytes());
     growing.kept()
 }
@@ -87,7 +87,7 @@ pub fn run_check(
         Ok(run) => run,
         Err(reason) => CheckRun {
             not_started: Some(reason),
-            output: Growing::new(Redaction::default()).kept(),
+            output: GrowingOutput::new(Redaction::default()).kept(),
             ..CheckRun::default()
         },
     }
@@ -107,9 +107,9 @@ fn try_run(
     let launch = launch_order(order, &root, temp.path())?;
     check_program(&launch)?;
     let limit = Duration::from_secs(order.command.time_limit_s);
-    let overlay = Overlay::lay(&root, order.files)?;
-    let mut output = Growing::new(order.redaction.clone());
-    let mut lines = Lines::new(order.redaction.clone(), show);
+    let overlay = FileOverlay::lay(&root, order.files)?;
+    let mut output = GrowingOutput::new(order.redaction.clone());
+    let mut lines = LineCutter::new(order.redaction.clone(), show);
     let done = child::run(order.launcher, &launch, limit, stop, &mut |bytes| {
         output.add(bytes);
         lines.add(bytes);
@@ -130,8 +130,8 @@ fn try_run(
     })
 }
 
-fn judged(done: Done) -> CheckRun {
-    let Done {
+fn judged(done: ProgramEnd) -> CheckRun {
+    let ProgramEnd {
         ended,
         stopped,
         took,
@@ -142,8 +142,8 @@ fn judged(done: Done) -> CheckRun {
     CheckRun {
         exit: ended.code,
         signal: ended.signal,
-        timed_out: stopped == Some(Stopped::TimedOut),
-        cancelled: stopped == Some(Stopped::Cancelled),
+        timed_out: stopped == Some(ProgramStopReason::TimedOut),
+        cancelled: stopped == Some(ProgramStopReason::Cancelled),
         not_started: is_lost.then(|| "what contained it was killed; run it again".to_owned()),
         over: ended.over,
         left: ended.left,

@@ -31,7 +31,7 @@ pub struct KeptOutput {
 
 /// An output that grows. What it holds does not depend on how long that is.
 #[derive(Debug)]
-pub(super) struct Growing {
+pub(super) struct GrowingOutput {
     redaction: Redaction,
     /// Number of bytes that a secret may reach over a cut.
     reach: usize,
@@ -40,7 +40,7 @@ pub(super) struct Growing {
     total: u64,
 }
 
-impl Growing {
+impl GrowingOutput {
     pub(super) fn new(redaction: Redaction) -> Self {
         Self {
             reach: redaction.reach(),
@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     fn kept(pieces: &[&[u8]], redaction: Redaction) -> KeptOutput {
-        let mut growing = Growing::new(redaction);
+        let mut growing = GrowingOutput::new(redaction);
         pieces.iter().for_each(|piece| growing.add(piece));
         growing.kept()
     }

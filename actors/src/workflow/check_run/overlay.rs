@@ -12,7 +12,7 @@ const MODE: u32 = 0o444;
 /// Files laid over a tree, with those that were there before. Nothing may write in the tree while it is laid or taken
 /// away.
 #[derive(Debug)]
-pub(super) struct Overlay {
+pub(super) struct FileOverlay {
     root: PathBuf,
     /// In the order in which they were laid.
     laid: Vec<(PathBuf, Before)>,
@@ -28,7 +28,7 @@ enum Before {
     Link(PathBuf),
 }
 
-impl Overlay {
+impl FileOverlay {
     /// Lays files over a tree, by their path below its root. Blocks.
     ///
     /// # Errors
@@ -184,7 +184,7 @@ mod tests {
         fs::set_permissions(root.join("tests/a"), Permissions::from_mode(0o755)).unwrap();
         symlink("/etc/passwd", root.join("tests/b")).unwrap();
         let hidden = files(&[("tests/a", "A"), ("tests/b", "B"), ("new/deep/c", "C")]);
-        let overlay = Overlay::lay(root, &hidden).unwrap();
+        let overlay = FileOverlay::lay(root, &hidden).unwrap();
         for (path, content) in &hidden {
             assert_eq!(&fs::read_to_string(root.join(path)).unwrap(), content);
         }
@@ -214,11 +214,11 @@ mod tests {
         fs::write(other.join("x"), "theirs").unwrap();
         symlink(&other, root.join("link")).unwrap();
         for path in ["../other/x", "/tmp/x", "link/x", "", "in"] {
-            let refused = Overlay::lay(&root, &files(&[(path, "evil")]));
+            let refused = FileOverlay::lay(&root, &files(&[(path, "evil")]));
             assert!(refused.is_err(), "{path}");
         }
         // Nor does a link that is put there while the check runs.
-        let overlay = Overlay::lay(&root, &files(&[("in/x", "ours")])).unwrap();
+        let overlay = FileOverlay::lay(&root, &files(&[("in/x", "ours")])).unwrap();
         fs::remove_dir_all(root.join("in")).unwrap();
         symlink(&other, root.join("in")).unwrap();
         assert_eq!(overlay.take_away(), ["in/x"]);

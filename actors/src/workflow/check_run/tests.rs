@@ -16,8 +16,8 @@ use super::*;
 /// Longer than a check takes that is ended; one that is not sleeps for 600 s.
 const HANG: Duration = Duration::from_secs(20);
 
-fn shell(line: &str, time_limit_s: u64) -> Command {
-    Command {
+fn shell(line: &str, time_limit_s: u64) -> ServiceCommand {
+    ServiceCommand {
         program: Program::Shell(line.to_owned()),
         cwd: None,
         env: BTreeMap::new(),
@@ -26,13 +26,13 @@ fn shell(line: &str, time_limit_s: u64) -> Command {
     }
 }
 
-fn run_in(root: &Path, command: &Command) -> CheckRun {
+fn run_in(root: &Path, command: &ServiceCommand) -> CheckRun {
     run_with(root, command, Redaction::default(), &StopHandle::default()).0
 }
 
 fn run_with(
     root: &Path,
-    command: &Command,
+    command: &ServiceCommand,
     redaction: Redaction,
     stop: &StopHandle,
 ) -> (CheckRun, Vec<String>) {
@@ -83,7 +83,7 @@ fn a_check_ends_with_its_exit_code_or_its_signal() {
 #[test]
 fn a_check_that_cannot_be_started_says_why() {
     let home = tempfile::tempdir().unwrap();
-    let with = |program: Program, cwd: Option<&str>| Command {
+    let with = |program: Program, cwd: Option<&str>| ServiceCommand {
         program,
         cwd: cwd.map(str::to_owned),
         ..shell("", 10)
@@ -95,7 +95,7 @@ fn a_check_that_cannot_be_started_says_why() {
         (with(cmd(&["true"]), Some("none")), "its folder none"),
         (with(cmd(&["true"]), Some("..")), "its folder .."),
         (
-            Command {
+            ServiceCommand {
                 env: [("A=B".to_owned(), String::new())].into(),
                 ..shell("true", 10)
             },
@@ -116,7 +116,7 @@ fn a_check_that_cannot_be_started_says_why() {
 fn a_check_has_a_clean_environment_no_input_and_its_own_folder() {
     let home = tempfile::tempdir().unwrap();
     fs::create_dir(home.path().join("sub")).unwrap();
-    let command = Command {
+    let command = ServiceCommand {
         cwd: Some("sub".to_owned()),
         env: [("OWN".to_owned(), "a b".to_owned())].into(),
         ..shell("env; cat; pwd", 10)

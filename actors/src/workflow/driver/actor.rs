@@ -10,28 +10,29 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::alarm::Alarm;
-use super::outbox::{Next, Outbox};
+use super::outbox::{NextEffect, WorkflowOutbox};
 use super::parts::WorkflowParts;
 use super::showing::Showing;
 use super::site::Site;
-use super::site_checks::Done;
+use super::site_checks::AttemptWork;
 use super::site_git::Described;
-use super::view::{self, About};
-use super::watched::Watched;
+use super::view::{self, WorkflowFacts};
+use super::watched::WatchedConversation;
 use crate::blocking;
 use crate::broadcast::messages::{CloseSubscribers, Closing, Publish};
 use crate::broadcast::{Attendance, Broadcaster};
 use crate::journal::{Durability, Journal, NewRecord, Record};
 use crate::send::tell;
 use crate::workflow::StopHandle;
-use crate::workflow::facts::{Head, Place};
+use crate::workflow::facts::{Head, StepPlace};
 use crate::workflow::machine::{
-    Answer, Effect, Input, Notice, Order, Refusal, Refused, WorkflowMachine,
+    NoticeText, OperatorOrder, OrderOutcome, Refused, StepRefusal, WorkflowEffect, WorkflowInput,
+    WorkflowMachine,
 };
 use crate::workflow::manifest::{Manifest, VerifyWhere};
-use crate::workflow::messages::{Counting, Followable, WorkflowError};
+use crate::workflow::messages::{CountingManifest, Followable, WorkflowError};
 use crate::workflow::record::{Purpose, WorkflowRecord};
-use crate::workflow::state::{PauseReason, Step};
+use crate::workflow::state::{IterationStep, PauseReason};
 
 /// Time between two looks at a conversation that works.
 const TICK: Duration = Duration::from_millis(500);
@@ -49,14 +50,14 @@ pub(in crate::workflow) struct WorkflowActor {
     pub(super) broadcast: Broadcaster,
     attendance: Attendance,
     /// The first things to do, when the actor is there.
-    first: Vec<Effect>,
+    first: Vec<WorkflowEffect>,
     /// The last record that was handed to the journal.
     end: u64,
-    outbox: Outbox,
+    outbox: WorkflowOutbox,
     is_writing: bool,
     /// The reason why the journal takes no further record.
     halted: Option<String>,
-    askers: HashMap<u64, oneshot::Sender<Answer>>,
+    askers: HashMap<u64, oneshot::Sender<OrderOutcome>>,
     last_asker: u64,
     /// The askers who see how it is once that is on record.
     lookers: Vec<oneshot::Sender<WorkflowSnapshot>>,
@@ -69,7 +70,7 @@ pub(in crate::workflow) struct WorkflowActor {
     /// The time at which the open step began in this life.
     pub(super) since: Instant,
     /// The conversation that works, and since when.
-    pub(super) conversing: Option<Watched>,
+    pub(super) conversing: Option<WatchedConversation>,
     /// True while a prompt is under way to the conversation, whose run is watched afterwards.
     pub(super) is_sending: bool,
     /// The timer that sends the machine the time.
@@ -81,25 +82,25 @@ pub(in crate::workflow) struct WorkflowActor {
 
 /// Gives a workflow an order.
 #[derive(Debug, Message)]
-#[rtype(result = "Result<Answer, WorkflowError>")]
-pub(in crate::workflow) struct Told {
-    pub(in crate::workflow) order: Order,
+#[rtype(result = "Result<OrderOutcome, WorkflowError>")]
+pub(in crate::workflow) struct OrderWorkflow {
+    pub(in crate::workflow) order: OperatorOrder,
     pub(in crate::workflow) by: Option<String>,
 }
 
 /// Asks how a workflow is. Answered when all of that is on record: a crash takes nothing back that was seen.
 #[derive(Debug, Message)]
 #[rtype(result = "Result<WorkflowSnapshot, WorkflowError>")]
-pub(in crate::workflow) struct Look;
+pub(in crate::workflow) struct WorkflowStateQuery;
 
 /// Asks for what a client follows.
 #[derive(Debug, Message)]
 #[rtype(result = "Followable")]
-pub(in crate::workflow) struct Follow;
+pub(in crate::workflow) struct FollowQuery;
 
 /// Asks which manifest counts; none before the first one is on record.
 #[derive(Debug, Message)]
-#[rtype(result = "Option<Counting>")]
+#[rtype(result = "Option<CountingManifest>")]
 pub(in crate::workflow) struct Counts;
 
 /// Asks where it works.
@@ -110,14 +111,14 @@ pub(in crate::workflow) struct Where;
 /// Ends the actor: running work is stopped, and continues in another life. Answered when nothing runs.
 #[derive(Debug, Message)]
 #[rtype(result = "()")]
-pub(in crate::workflow) struct End(pub(in crate::workflow) Closing);
+pub(in crate::workflow) struct EndWorkflow(pub(in crate::workflow) Closing);
 
 impl WorkflowActor {
     pub(in crate::workflow) fn new(
         parts: WorkflowParts,
         journal: Arc<dyn Journal>,
         machine: WorkflowMachine,
-        first: Vec<Effect>,
+        first: Vec<WorkflowEffect>,
     ) -> Self {
         let header = journal.header();
         let id = header.conversation.to_string();
@@ -144,7 +145,7 @@ impl WorkflowActor {
             broadcast,
             attendance,
             first,
-            outbox: Outbox::default(),
+            outbox: WorkflowOutbox::default(),
             is_writing: false,
             halted: None,
             askers: HashMap::new(),
@@ -167,9 +168,9 @@ impl WorkflowActor {
         self.machine.manifest().cloned()
     }
 
-    fn about(&self) -> About<'_> {
+    fn about(&self) -> WorkflowFacts<'_> {
         let header = self.journal.header();
-        About {
+        WorkflowFacts {
             id: &self.id,
             name: &self.name,
             site: &self.site,
@@ -181,7 +182,7 @@ impl WorkflowActor {
     }
 
     /// Tells the machine, and does what it decides.
-    pub(super) fn advance(&mut self, input: Input, ctx: &mut Context<Self>) {
+    pub(super) fn advance(&mut self, input: WorkflowInput, ctx: &mut Context<Self>) {
         // What ends because the service stops is found by the next life.
         if self.is_stopping || self.halted.is_some() {
             return;
@@ -196,8 +197,8 @@ impl WorkflowActor {
         while !self.is_writing && !self.is_stopping {
             match self.outbox.next() {
                 None => break,
-                Some(Next::Write(records, needed)) => self.write(&records, needed, ctx),
-                Some(Next::Do(effect)) => self.begin(effect, ctx),
+                Some(NextEffect::Write(records, needed)) => self.write(&records, needed, ctx),
+                Some(NextEffect::Do(effect)) => self.begin(effect, ctx),
             }
         }
         self.show();
@@ -215,7 +216,7 @@ impl WorkflowActor {
             self.alarm.set(due, now, ctx, |actor, ctx| {
                 actor.alarm.clear();
                 let has_room = actor.parts.room.has_for(&actor.id);
-                actor.advance(Input::Time { has_room }, ctx);
+                actor.advance(WorkflowInput::Time { has_room }, ctx);
             });
         }
         if is_idle && !self.machine.ledger().is_active() {
@@ -299,38 +300,46 @@ impl WorkflowActor {
             let message = format!("the journal takes no more: {reason}");
             let kind = Refused::Conflict;
             // The receiver may be gone; nothing to do then.
-            drop(asker.send(Answer::Refused { kind, message }));
+            drop(asker.send(OrderOutcome::Refused { kind, message }));
         }
         self.show();
     }
 
-    fn begin(&mut self, effect: Effect, ctx: &mut Context<Self>) {
+    fn begin(&mut self, effect: WorkflowEffect, ctx: &mut Context<Self>) {
         match effect {
             // Records are written before.
-            Effect::Record(_) => {}
-            Effect::RunPrepare { at, head } => self.prepare(at, head, ctx),
-            Effect::RunHealth { at, checks } => {
+            WorkflowEffect::Record(_) => {}
+            WorkflowEffect::RunPrepare { at, head } => self.prepare(at, head, ctx),
+            WorkflowEffect::RunHealth { at, checks } => {
                 let head = self.head();
-                let shown = self.show_step(at, Step::Health, ctx);
+                let shown = self.show_step(at, IterationStep::Health, ctx);
                 let job = move |site: &Site, manifest: &Manifest, stop: &StopHandle| {
                     site.health(manifest, &head?, &checks, (stop, &shown))
                 };
-                self.work(job, move |runs| Input::HealthEnded { at, runs }, ctx);
+                self.work(
+                    job,
+                    move |runs| WorkflowInput::HealthEnded { at, runs },
+                    ctx,
+                );
             }
-            Effect::StartConversation(prompt) => self.converse(prompt, true, ctx),
-            Effect::SendPrompt(prompt) => self.converse(prompt, false, ctx),
-            Effect::ContinueRun { at, conversation } => self.continue_run(at, conversation, ctx),
-            Effect::CancelRun { at, conversation } => self.cancel_run(at, conversation, ctx),
-            Effect::TakeSnapshot { at, base } => self.snapshot(at, base, ctx),
-            Effect::RunCheck(call) | Effect::RunCheckOnBase(call) => {
+            WorkflowEffect::StartConversation(prompt) => self.converse(prompt, true, ctx),
+            WorkflowEffect::SendPrompt(prompt) => self.converse(prompt, false, ctx),
+            WorkflowEffect::ContinueRun { at, conversation } => {
+                self.continue_run(at, conversation, ctx);
+            }
+            WorkflowEffect::CancelRun { at, conversation } => {
+                self.cancel_run(at, conversation, ctx);
+            }
+            WorkflowEffect::TakeSnapshot { at, base } => self.snapshot(at, base, ctx),
+            WorkflowEffect::RunCheck(call) | WorkflowEffect::RunCheckOnBase(call) => {
                 let (at, number) = (call.at, call.number);
                 let (check, tree) = (call.check.id.clone(), call.head.tree.clone());
                 let iteration = self.machine.ledger().iteration();
-                let done = iteration.map(|open| Done {
+                let done = iteration.map(|open| AttemptWork {
                     feature: open.feature.clone(),
                     reply: open.attempt.note.clone(),
                 });
-                let shown = self.show_step(at, Step::Check(check.clone()), ctx);
+                let shown = self.show_step(at, IterationStep::Check(check.clone()), ctx);
                 let open = self.machine.ledger().verification();
                 let is_final = open.is_some_and(|open| open.purpose == Purpose::Final);
                 let job = move |site: &Site, manifest: &Manifest, stop: &StopHandle| {
@@ -343,7 +352,7 @@ impl WorkflowActor {
                     let tree = (&call.head, place);
                     site.check(manifest, tree, &call.check, &done, (stop, &shown))
                 };
-                let end = move |run| Input::CheckEnded {
+                let end = move |run| WorkflowInput::CheckEnded {
                     at,
                     check,
                     tree,
@@ -352,8 +361,8 @@ impl WorkflowActor {
                 };
                 self.work(job, end, ctx);
             }
-            Effect::KillStep { .. } => self.stop.stop(),
-            Effect::Accept {
+            WorkflowEffect::KillStep { .. } => self.stop.stop(),
+            WorkflowEffect::Accept {
                 at,
                 candidate,
                 base,
@@ -361,49 +370,60 @@ impl WorkflowActor {
                 let job = move |site: &Site, manifest: &Manifest, _: &StopHandle| {
                     Ok(site.accept(manifest, &candidate, &base))
                 };
-                self.work(job, move |ended| Input::AcceptEnded { at, ended }, ctx);
+                self.work(
+                    job,
+                    move |ended| WorkflowInput::AcceptEnded { at, ended },
+                    ctx,
+                );
             }
-            Effect::Restore { at, base } => {
+            WorkflowEffect::Restore { at, base } => {
                 let job = move |site: &Site, manifest: &Manifest, _: &StopHandle| {
                     Ok(site.restore(manifest, &base))
                 };
-                self.work(job, move |ended| Input::RestoreEnded { at, ended }, ctx);
+                self.work(
+                    job,
+                    move |ended| WorkflowInput::RestoreEnded { at, ended },
+                    ctx,
+                );
             }
-            Effect::Answer { asker, answer } => {
+            WorkflowEffect::Answer { asker, answer } => {
                 if let Some(asker) = self.askers.remove(&asker) {
                     // The receiver may be gone; nothing to do then.
                     drop(asker.send(answer));
                 }
             }
-            Effect::Notify(notice) => self.notify(&notice),
+            WorkflowEffect::Notify(notice) => self.notify(&notice),
         }
     }
 
-    fn notify(&self, notice: &Notice) {
+    fn notify(&self, notice: &NoticeText) {
         match notice {
-            Notice::Completed => log::info!("the workflow {} is done", self.id),
-            Notice::Paused(reason) => {
+            NoticeText::Completed => log::info!("the workflow {} is done", self.id),
+            NoticeText::Paused(reason) => {
                 log::info!("the workflow {} is paused: {}", self.id, view::word(reason));
             }
-            Notice::Gate(gate) => log::info!("the workflow {} waits at the gate {gate}", self.id),
+            NoticeText::Gate(gate) => {
+                log::info!("the workflow {} waits at the gate {gate}", self.id);
+            }
         }
     }
 
     /// The accepted head; a workflow that has none cannot do what it is asked.
-    fn head(&self) -> Result<Head, Refusal> {
+    fn head(&self) -> Result<Head, StepRefusal> {
         let head = self.machine.ledger().head();
-        head.map(|head| head.head.clone()).ok_or_else(|| Refusal {
-            reason: PauseReason::WorkspaceChanged,
-            detail: "the workflow has no commit to work on".to_owned(),
-        })
+        head.map(|head| head.head.clone())
+            .ok_or_else(|| StepRefusal {
+                reason: PauseReason::WorkspaceChanged,
+                detail: "the workflow has no commit to work on".to_owned(),
+            })
     }
 
-    fn prepare(&mut self, at: Place, head: Head, ctx: &mut Context<Self>) {
+    fn prepare(&mut self, at: StepPlace, head: Head, ctx: &mut Context<Self>) {
         let began = Instant::now();
         let job = move |site: &Site, manifest: &Manifest, _: &StopHandle| {
             Ok(site.prepare(manifest, &head))
         };
-        let end = move |ended| Input::PrepareEnded {
+        let end = move |ended| WorkflowInput::PrepareEnded {
             at,
             ended,
             ms: u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX),
@@ -411,7 +431,7 @@ impl WorkflowActor {
         self.work(job, end, ctx);
     }
 
-    fn snapshot(&mut self, at: Place, base: Head, ctx: &mut Context<Self>) {
+    fn snapshot(&mut self, at: StepPlace, base: Head, ctx: &mut Context<Self>) {
         let iteration = self.machine.ledger().iteration();
         let feature = iteration.map(|open| open.feature.clone());
         let feature = feature.unwrap_or_default();
@@ -425,14 +445,18 @@ impl WorkflowActor {
             };
             Ok(site.snapshot(manifest, &base, &described))
         };
-        self.work(job, move |ended| Input::SnapshotEnded { at, ended }, ctx);
+        self.work(
+            job,
+            move |ended| WorkflowInput::SnapshotEnded { at, ended },
+            ctx,
+        );
     }
 
     /// Runs a blocking job, and sends its end to the machine. A failure that makes the step impossible ends it.
     fn work<T: Send + 'static>(
         &mut self,
-        job: impl FnOnce(&Site, &Manifest, &StopHandle) -> Result<T, Refusal> + Send + 'static,
-        end: impl FnOnce(T) -> Input + 'static,
+        job: impl FnOnce(&Site, &Manifest, &StopHandle) -> Result<T, StepRefusal> + Send + 'static,
+        end: impl FnOnce(T) -> WorkflowInput + 'static,
         ctx: &mut Context<Self>,
     ) {
         let (Some(manifest), Some(open)) = (self.manifest(), self.machine.ledger().step()) else {
@@ -447,37 +471,44 @@ impl WorkflowActor {
             let done = done.unwrap_or_else(|error| {
                 let reason = PauseReason::Storage;
                 let detail = error.to_string();
-                Err(Refusal { reason, detail })
+                Err(StepRefusal { reason, detail })
             });
             let input = match done {
                 Ok(value) => end(value),
-                Err(refusal) => Input::StepRefused { at, step, refusal },
+                Err(refusal) => WorkflowInput::StepRefused { at, step, refusal },
             };
             actor.advance(input, ctx);
         }));
     }
 
     /// True if the repository can be used: an order that needs it is refused otherwise.
-    fn opens(&self, order: &Order) -> bool {
+    fn opens(&self, order: &OperatorOrder) -> bool {
         match order {
-            Order::Run { .. } | Order::Resume { .. } | Order::Verify => true,
-            Order::Create { .. }
-            | Order::Apply { .. }
-            | Order::Pause(_)
-            | Order::Cancel
-            | Order::Gate { .. }
-            | Order::Retry(_)
-            | Order::Skip(_)
-            | Order::Unskip(_) => false,
+            OperatorOrder::Run { .. } | OperatorOrder::Resume { .. } | OperatorOrder::Verify => {
+                true
+            }
+            OperatorOrder::Create { .. }
+            | OperatorOrder::Apply { .. }
+            | OperatorOrder::Pause(_)
+            | OperatorOrder::Cancel
+            | OperatorOrder::Gate { .. }
+            | OperatorOrder::Retry(_)
+            | OperatorOrder::Skip(_)
+            | OperatorOrder::Unskip(_) => false,
         }
     }
 
-    fn take(&mut self, told: Told, answer: oneshot::Sender<Answer>, ctx: &mut Context<Self>) {
+    fn take(
+        &mut self,
+        told: OrderWorkflow,
+        answer: oneshot::Sender<OrderOutcome>,
+        ctx: &mut Context<Self>,
+    ) {
         self.last_asker += 1;
         self.askers.insert(self.last_asker, answer);
-        let Told { order, by } = told;
+        let OrderWorkflow { order, by } = told;
         let asker = self.last_asker;
-        self.advance(Input::Order { asker, by, order }, ctx);
+        self.advance(WorkflowInput::Order { asker, by, order }, ctx);
     }
 }
 
@@ -493,22 +524,26 @@ impl Actor for WorkflowActor {
     }
 }
 
-impl Handler<Told> for WorkflowActor {
-    type Result = ResponseActFuture<Self, Result<Answer, WorkflowError>>;
+impl Handler<OrderWorkflow> for WorkflowActor {
+    type Result = ResponseActFuture<Self, Result<OrderOutcome, WorkflowError>>;
 
-    fn handle(&mut self, told: Told, _: &mut Context<Self>) -> Self::Result {
+    fn handle(&mut self, told: OrderWorkflow, _: &mut Context<Self>) -> Self::Result {
         if self.is_stopping {
             return Box::pin(async { Err(WorkflowError::Stopping) }.into_actor(self));
         }
         if let Some(reason) = &self.halted {
             let message = format!("the journal takes no more: {reason}");
             let kind = Refused::Conflict;
-            return Box::pin(async move { Ok(Answer::Refused { kind, message }) }.into_actor(self));
+            return Box::pin(
+                async move { Ok(OrderOutcome::Refused { kind, message }) }.into_actor(self),
+            );
         }
         let opens = self.opens(&told.order);
         if opens && let Err(message) = self.parts.room.take(&self.id) {
             let kind = Refused::Conflict;
-            return Box::pin(async move { Ok(Answer::Refused { kind, message }) }.into_actor(self));
+            return Box::pin(
+                async move { Ok(OrderOutcome::Refused { kind, message }) }.into_actor(self),
+            );
         }
         let needed = opens.then(|| (self.manifest(), self.head()));
         let site = self.site.clone();
@@ -518,7 +553,7 @@ impl Handler<Told> for WorkflowActor {
             };
             let opened = blocking(move || site.open(&manifest, &head)).await;
             opened.unwrap_or_else(|error| {
-                Err(Refusal {
+                Err(StepRefusal {
                     reason: PauseReason::Storage,
                     detail: error.to_string(),
                 })
@@ -528,10 +563,10 @@ impl Handler<Told> for WorkflowActor {
             let (answer, receiver) = oneshot::channel();
             match opened {
                 Ok(()) => actor.take(told, answer, ctx),
-                Err(Refusal { detail, .. }) => {
+                Err(StepRefusal { detail, .. }) => {
                     let works = actor.machine.ledger().is_active();
                     actor.parts.room.note(&actor.id, works);
-                    let refused = Answer::Refused {
+                    let refused = OrderOutcome::Refused {
                         kind: Refused::Conflict,
                         message: detail,
                     };
@@ -544,10 +579,10 @@ impl Handler<Told> for WorkflowActor {
     }
 }
 
-impl Handler<Look> for WorkflowActor {
+impl Handler<WorkflowStateQuery> for WorkflowActor {
     type Result = ResponseFuture<Result<WorkflowSnapshot, WorkflowError>>;
 
-    fn handle(&mut self, _: Look, _: &mut Context<Self>) -> Self::Result {
+    fn handle(&mut self, _: WorkflowStateQuery, _: &mut Context<Self>) -> Self::Result {
         let (looker, receiver) = oneshot::channel();
         self.lookers.push(looker);
         self.show();
@@ -561,7 +596,7 @@ impl Handler<Counts> for WorkflowActor {
     fn handle(&mut self, _: Counts, _: &mut Context<Self>) -> Self::Result {
         let ledger = self.machine.ledger();
         let counting = || {
-            Some(Counting {
+            Some(CountingManifest {
                 note: ledger.manifest()?.clone(),
                 manifest: self.manifest()?,
                 head: ledger.head()?.head.clone(),
@@ -581,10 +616,10 @@ impl Handler<Where> for WorkflowActor {
     }
 }
 
-impl Handler<Follow> for WorkflowActor {
-    type Result = MessageResult<Follow>;
+impl Handler<FollowQuery> for WorkflowActor {
+    type Result = MessageResult<FollowQuery>;
 
-    fn handle(&mut self, _: Follow, _: &mut Context<Self>) -> Self::Result {
+    fn handle(&mut self, _: FollowQuery, _: &mut Context<Self>) -> Self::Result {
         MessageResult(Followable {
             journal: Arc::clone(&self.journal),
             broadcast: self.broadcast.join.clone(),
@@ -593,10 +628,10 @@ impl Handler<Follow> for WorkflowActor {
     }
 }
 
-impl Handler<End> for WorkflowActor {
+impl Handler<EndWorkflow> for WorkflowActor {
     type Result = ResponseActFuture<Self, ()>;
 
-    fn handle(&mut self, End(closing): End, _: &mut Context<Self>) -> Self::Result {
+    fn handle(&mut self, EndWorkflow(closing): EndWorkflow, _: &mut Context<Self>) -> Self::Result {
         self.is_stopping = true;
         self.parts.room.note(&self.id, false);
         self.stop.stop();

@@ -11,20 +11,20 @@ use super::actor::WorkflowActor;
 use super::idle::Idle;
 use super::parts::Directory;
 use super::run_end::{find, given_up, spent_so_far, used};
-use super::watched::Watched;
+use super::watched::WatchedConversation;
 use crate::budget::PriceList;
 use crate::conversation::messages::{
     AnswerApproval, CancelRun, ContinueRun, GetOverview, Resumption, RunOutcome, SubmitError,
     SubmitPrompt, WaitForEnd, WaitForReply,
 };
-use crate::directory::Conversation;
+use crate::directory::OpenedConversation;
 use crate::directory::messages::{CreateConversation, OpenConversation};
 use crate::ids::{ConversationId, RunId};
 use crate::journal::{OpenError, Totals};
 use crate::model::ModelError;
-use crate::workflow::facts::{Place, Spent};
-use crate::workflow::machine::{FoundRun, Input, Prompt, RunEnd, RunStatus};
-use crate::workflow::manifest::{Asks, Manifest};
+use crate::workflow::facts::{Spent, StepPlace};
+use crate::workflow::machine::{FoundRun, IterationPrompt, RunEnd, RunStatus, WorkflowInput};
+use crate::workflow::manifest::{Manifest, QuestionPolicy};
 use crate::workflow::state::PauseReason;
 
 /// Maximum number of times that a prompt is sent again to a busy conversation.
@@ -36,14 +36,19 @@ const PAUSE: Duration = Duration::from_millis(250);
 const LEFT_OPEN: &str = "the run was left open";
 
 /// The end of an iteration's conversation, and its cause if that concerns the workflow.
-struct Ended {
+struct ConversationEnd {
     end: RunEnd,
     trouble: Option<(PauseReason, String)>,
 }
 
 impl WorkflowActor {
     /// Sends a prompt, in a conversation that is made first if it is not there, and waits for its end.
-    pub(super) fn converse(&mut self, prompt: Prompt, is_new: bool, ctx: &mut Context<Self>) {
+    pub(super) fn converse(
+        &mut self,
+        prompt: IterationPrompt,
+        is_new: bool,
+        ctx: &mut Context<Self>,
+    ) {
         let Some(manifest) = self.manifest() else {
             return;
         };
@@ -98,7 +103,7 @@ impl WorkflowActor {
     }
 
     /// Continues the run that the service left open.
-    pub(super) fn continue_run(&mut self, at: Place, id: String, ctx: &mut Context<Self>) {
+    pub(super) fn continue_run(&mut self, at: StepPlace, id: String, ctx: &mut Context<Self>) {
         let Some(manifest) = self.manifest() else {
             return;
         };
@@ -148,15 +153,15 @@ impl WorkflowActor {
 
     fn watch(
         &mut self,
-        at: Place,
-        conversation: Conversation,
+        at: StepPlace,
+        conversation: OpenedConversation,
         before: Totals,
         run: RunId,
         key: String,
         ctx: &mut Context<Self>,
     ) {
         self.is_sending = false;
-        self.conversing = Some(Watched {
+        self.conversing = Some(WatchedConversation {
             at,
             conversation: conversation.clone(),
             before,
@@ -164,7 +169,7 @@ impl WorkflowActor {
             idle: Idle::behind(conversation.journal.end().seq),
             asks: None,
         });
-        let linked = Input::ConversationLinked {
+        let linked = WorkflowInput::ConversationLinked {
             at,
             conversation: conversation.journal.header().conversation.to_string(),
             run,
@@ -179,19 +184,21 @@ impl WorkflowActor {
         };
         ctx.spawn(waiting.into_actor(self).map(move |ended, actor, ctx| {
             actor.conversing = None;
-            let Ended {
+            let ConversationEnd {
                 end: ended,
                 trouble,
             } = ended;
             match trouble {
                 Some((PauseReason::ProviderDown, detail)) => {
-                    let down = Input::ProviderDown { at, ended, detail };
+                    let down = WorkflowInput::ProviderDown { at, ended, detail };
                     return actor.advance(down, ctx);
                 }
-                Some((reason, detail)) => actor.advance(Input::Trouble { reason, detail }, ctx),
+                Some((reason, detail)) => {
+                    actor.advance(WorkflowInput::Trouble { reason, detail }, ctx);
+                }
                 None => {}
             }
-            actor.advance(Input::RunEnded { at, ended }, ctx);
+            actor.advance(WorkflowInput::RunEnded { at, ended }, ctx);
         }));
     }
 
@@ -211,24 +218,30 @@ impl WorkflowActor {
     }
 
     /// The key of an attempt's prompt.
-    fn key(&self, at: Place) -> String {
+    fn key(&self, at: StepPlace) -> String {
         format!("{}/{}/{}", self.id, at.n, at.attempt)
     }
 
     /// Ends an attempt whose conversation takes no order. `spent` is what it has used up in earlier runs.
-    fn not_conversing(&mut self, at: Place, reason: String, spent: Spent, ctx: &mut Context<Self>) {
+    fn not_conversing(
+        &mut self,
+        at: StepPlace,
+        reason: String,
+        spent: Spent,
+        ctx: &mut Context<Self>,
+    ) {
         self.is_sending = false;
         let ended = RunEnd {
             status: RunStatus::Failed,
             spent,
             last_text: reason,
         };
-        self.advance(Input::RunEnded { at, ended }, ctx);
+        self.advance(WorkflowInput::RunEnded { at, ended }, ctx);
     }
 
     /// Cancels the run of a conversation. One that a crash left, and that is not gone on with, ends here, since
     /// nothing waits for its end.
-    pub(super) fn cancel_run(&mut self, at: Place, id: String, ctx: &mut Context<Self>) {
+    pub(super) fn cancel_run(&mut self, at: StepPlace, id: String, ctx: &mut Context<Self>) {
         let directory = self.parts.directory.clone();
         let workflow = self.id.clone();
         let is_left = self.conversing.is_none() && !self.is_sending;
@@ -253,7 +266,7 @@ impl WorkflowActor {
             cancelling
                 .into_actor(self)
                 .map(move |done, actor, ctx| match done {
-                    Ok(Some(ended)) => actor.advance(Input::RunEnded { at, ended }, ctx),
+                    Ok(Some(ended)) => actor.advance(WorkflowInput::RunEnded { at, ended }, ctx),
                     Ok(None) => {}
                     Err(reason) => {
                         log::warn!("{}: a run was not cancelled: {reason}", actor.id);
@@ -303,7 +316,7 @@ impl WorkflowActor {
                     let is_news = asks != conversing.asks;
                     conversing.asks.clone_from(&asks);
                     let conversation = conversing.conversation.clone();
-                    let tick = Input::BudgetTick {
+                    let tick = WorkflowInput::BudgetTick {
                         at,
                         spent,
                         attempt_ms,
@@ -313,11 +326,11 @@ impl WorkflowActor {
                         return;
                     }
                     let manifest = actor.manifest();
-                    let denies =
-                        manifest.is_some_and(|manifest| manifest.permissions.asks == Asks::Deny);
+                    let denies = manifest
+                        .is_some_and(|manifest| manifest.permissions.asks == QuestionPolicy::Deny);
                     match overview.approval.filter(|_| denies) {
                         Some(approval) => deny(&conversation, approval.id, &actor.id),
-                        None => actor.advance(Input::ConversationAsks { at, asks }, ctx),
+                        None => actor.advance(WorkflowInput::ConversationAsks { at, asks }, ctx),
                     }
                 }),
         );
@@ -325,7 +338,7 @@ impl WorkflowActor {
 }
 
 /// Denies an approval in a workflow that asks no person.
-fn deny(conversation: &Conversation, id: u64, workflow: &str) {
+fn deny(conversation: &OpenedConversation, id: u64, workflow: &str) {
     let order = AnswerOrder {
         answer: Verdict::Deny,
         digest: None,
@@ -340,7 +353,7 @@ fn deny(conversation: &Conversation, id: u64, workflow: &str) {
     }
 }
 
-async fn open(directory: &Directory, id: &ConversationId) -> Result<Conversation, String> {
+async fn open(directory: &Directory, id: &ConversationId) -> Result<OpenedConversation, String> {
     let opened = directory
         .open
         .send(OpenConversation { id: id.clone() })
@@ -349,7 +362,7 @@ async fn open(directory: &Directory, id: &ConversationId) -> Result<Conversation
     opened.map_err(|error| error.to_string())
 }
 
-async fn totals(conversation: &Conversation) -> Result<Totals, String> {
+async fn totals(conversation: &OpenedConversation) -> Result<Totals, String> {
     let overview = conversation.actor.send(GetOverview).await;
     let overview = overview.map_err(|error| error.to_string())?;
     overview
@@ -359,7 +372,7 @@ async fn totals(conversation: &Conversation) -> Result<Totals, String> {
 
 /// The end of the run of that key. One that a crash left open and that nothing continues has failed.
 async fn found_end(
-    conversation: &Conversation,
+    conversation: &OpenedConversation,
     key: &str,
     prices: &dyn PriceList,
 ) -> Result<FoundRun, String> {
@@ -380,7 +393,10 @@ async fn found_end(
 }
 
 /// Sends the prompt. A conversation that is busy with a client's prompt is waited for.
-async fn submitted(conversation: &Conversation, submit: &SubmitPrompt) -> Result<RunId, String> {
+async fn submitted(
+    conversation: &OpenedConversation,
+    submit: &SubmitPrompt,
+) -> Result<RunId, String> {
     let mut tries = 0;
     loop {
         let sent = conversation.actor.send(submit.clone()).await;
@@ -415,7 +431,7 @@ fn rules(manifest: &Manifest) -> RunRules {
     }
 }
 
-fn ended(outcome: Option<&RunOutcome>, found: Result<FoundRun, String>) -> Ended {
+fn ended(outcome: Option<&RunOutcome>, found: Result<FoundRun, String>) -> ConversationEnd {
     let trouble = match outcome {
         Some(RunOutcome::Failed(failure)) => trouble(&failure.error),
         Some(RunOutcome::NotKept(reason)) => Some((PauseReason::Storage, reason.clone())),
@@ -431,7 +447,7 @@ fn ended(outcome: Option<&RunOutcome>, found: Result<FoundRun, String>) -> Ended
         Ok(FoundRun::NotSent | FoundRun::Open) => failed(LEFT_OPEN.to_owned()),
         Err(error) => failed(error),
     };
-    Ended { end, trouble }
+    ConversationEnd { end, trouble }
 }
 
 /// The provider's trouble that a failure means for the workflow. `None` if it may be the request's fault.

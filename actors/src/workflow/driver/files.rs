@@ -9,13 +9,13 @@ use std::path::{Path, PathBuf};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::workflow::facts::Place;
+use crate::workflow::facts::StepPlace;
 use crate::workflow::git::{GitConfig, Refs, Worktree};
 use crate::workflow::manifest::Manifest;
 
 /// The state that a workflow found at its start.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Ground {
+pub(super) struct StartState {
     /// The configuration of git.
     pub(super) config: GitConfig,
     /// The tree in which the work is done.
@@ -25,7 +25,7 @@ pub(super) struct Ground {
 /// The protected files that an attempt changed, and that were restored or are about to be.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Protected {
-    at: Place,
+    at: StepPlace,
     paths: BTreeSet<String>,
 }
 
@@ -88,7 +88,7 @@ impl WorkflowFiles {
     ///
     /// # Errors
     /// The disk's error.
-    pub(super) fn put_ground(&self, workflow: &str, ground: &Ground) -> io::Result<()> {
+    pub(super) fn put_ground(&self, workflow: &str, ground: &StartState) -> io::Result<()> {
         self.put_json(&format!("{workflow}.ground.json"), ground)
     }
 
@@ -96,7 +96,7 @@ impl WorkflowFiles {
     ///
     /// # Errors
     /// The disk's error, or damage.
-    pub(super) fn ground(&self, workflow: &str) -> io::Result<Option<Ground>> {
+    pub(super) fn ground(&self, workflow: &str) -> io::Result<Option<StartState>> {
         match self.json(&format!("{workflow}.ground.json")) {
             Ok(ground) => Ok(Some(ground)),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
@@ -138,7 +138,7 @@ impl WorkflowFiles {
     pub(super) fn put_protected(
         &self,
         workflow: &str,
-        at: Place,
+        at: StepPlace,
         found: Vec<String>,
     ) -> io::Result<BTreeSet<String>> {
         let name = format!("{workflow}.protected.json");
@@ -237,7 +237,7 @@ mod tests {
         files.put_output(&hash, "said").unwrap();
         assert_eq!(files.output(&hash).unwrap(), b"said");
         assert_eq!(files.ground("w").unwrap(), None);
-        let ground = Ground {
+        let ground = StartState {
             config: GitConfig::default(),
             tree: Worktree {
                 root: "/repository".into(),
@@ -263,7 +263,7 @@ mod tests {
     fn what_an_attempt_changed_is_known_after_it_was_restored_and_not_that_of_another() {
         let home = tempfile::tempdir().unwrap();
         let files = WorkflowFiles::at(home.path());
-        let at = |n| Place { n, attempt: 1 };
+        let at = |n| StepPlace { n, attempt: 1 };
         let put = |n, paths: &[&str]| {
             let paths = paths.iter().map(ToString::to_string).collect();
             let all = files.put_protected("w", at(n), paths).unwrap();

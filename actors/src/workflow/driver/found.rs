@@ -11,11 +11,13 @@ use crate::directory::messages::OpenConversation;
 use crate::ids::ConversationId;
 use crate::journal::{Journal, Record};
 use crate::storage::StorageError;
-use crate::workflow::facts::Sandbox;
+use crate::workflow::facts::SandboxStrength;
 use crate::workflow::ledger::WorkflowLedger;
-use crate::workflow::machine::{Effect, Found, FoundRun, Refusal, WorkflowMachine};
+use crate::workflow::machine::{
+    FoundRun, RecoveryFindings, StepRefusal, WorkflowEffect, WorkflowMachine,
+};
 use crate::workflow::record::WorkflowRecord;
-use crate::workflow::state::{PauseReason, Step};
+use crate::workflow::state::{IterationStep, PauseReason};
 
 /// Reads a workflow back, and what it is to do first.
 ///
@@ -24,7 +26,7 @@ use crate::workflow::state::{PauseReason, Step};
 pub(in crate::workflow) async fn revive(
     parts: &WorkflowParts,
     journal: &Arc<dyn Journal>,
-) -> Result<(WorkflowMachine, Vec<Effect>), StorageError> {
+) -> Result<(WorkflowMachine, Vec<WorkflowEffect>), StorageError> {
     let ledger = ledger(journal).await?;
     let hash = ledger.manifest().map(|manifest| manifest.hash.clone());
     let files = parts.files.clone();
@@ -63,7 +65,7 @@ pub(in crate::workflow) async fn revive(
         None
     };
     let first = if works {
-        machine.restarted(Found {
+        machine.restarted(RecoveryFindings {
             conversation: found,
             stays,
         })
@@ -79,8 +81,8 @@ async fn stays(
     parts: &WorkflowParts,
     journal: &Arc<dyn Journal>,
     ledger: &WorkflowLedger,
-) -> Option<Refusal> {
-    let operator = |detail: String| Refusal {
+) -> Option<StepRefusal> {
+    let operator = |detail: String| StepRefusal {
         reason: PauseReason::Operator,
         detail,
     };
@@ -93,12 +95,12 @@ async fn stays(
     let parts = parts.clone();
     let looking = move || Site::new(parts, "", "", &folder).sandbox();
     // What cannot be looked at holds nothing.
-    let now = blocking(looking).await.unwrap_or(Sandbox::None);
+    let now = blocking(looking).await.unwrap_or(SandboxStrength::None);
     (now < before).then(|| {
-        let word = |sandbox: &Sandbox| match sandbox {
-            Sandbox::None => "nothing",
-            Sandbox::Partly => "a part",
-            Sandbox::Held => "all",
+        let word = |sandbox: &SandboxStrength| match sandbox {
+            SandboxStrength::None => "nothing",
+            SandboxStrength::Partly => "a part",
+            SandboxStrength::Held => "all",
         };
         operator(format!(
             "the sandbox held {} of what it promises when the file was applied, and holds {} now; `harness doctor \
@@ -132,7 +134,10 @@ async fn ledger(journal: &Arc<dyn Journal>) -> Result<WorkflowLedger, StorageErr
 
 /// The fate of the prompt of the open attempt.
 async fn found_run(parts: &WorkflowParts, id: &str, ledger: &WorkflowLedger) -> FoundRun {
-    let Some(open) = ledger.step().filter(|open| open.step == Step::Converse) else {
+    let Some(open) = ledger
+        .step()
+        .filter(|open| open.step == IterationStep::Converse)
+    else {
         return FoundRun::NotSent;
     };
     let (n, attempt) = (open.at.n, open.at.attempt);

@@ -20,11 +20,13 @@ mod site_git;
 mod view;
 mod watched;
 
-pub(super) use actor::{Counts, End, Follow, Look, Told, Where, WorkflowActor};
+pub(super) use actor::{
+    Counts, EndWorkflow, FollowQuery, OrderWorkflow, Where, WorkflowActor, WorkflowStateQuery,
+};
 pub use files::WorkflowFiles;
 pub(super) use found::revive;
 pub use parts::{Directory, WorkflowParts};
-pub(super) use resting::Rest;
-pub use room::Room;
+pub(super) use resting::RestQuery;
+pub use room::WorkSlots;
 pub(super) use site::Site;
 pub(super) use site_checks::{end_of, end_text};

@@ -15,9 +15,9 @@ use crate::tool::{LaunchOrder, TempFolder};
 use crate::workflow::StopHandle;
 use crate::workflow::check_run::{variables, words};
 use crate::workflow::child;
-use crate::workflow::ledger::Notice;
-use crate::workflow::machine::Input;
-use crate::workflow::manifest::Command;
+use crate::workflow::ledger::LedgerNotice;
+use crate::workflow::machine::WorkflowInput;
+use crate::workflow::manifest::ServiceCommand;
 
 /// The script that runs the command: the launcher gives no input, so that it is a file.
 const SCRIPT: &str = r#"event=$1; shift; exec "$@" <"$event""#;
@@ -50,12 +50,12 @@ impl WorkflowActor {
             if let Some(why) = &failed {
                 log::warn!("{}: people could not be told ({number}): {why}", actor.id);
             }
-            actor.advance(Input::Notified { number, failed }, ctx);
+            actor.advance(WorkflowInput::Notified { number, failed }, ctx);
         }));
     }
 
     /// The event that the command gets. Its id is the same if it comes again.
-    fn event(&self, number: u32, notice: &Notice) -> Value {
+    fn event(&self, number: u32, notice: &LedgerNotice) -> Value {
         let mut event = json!({
             "id": format!("{}/{number}", self.id),
             "workflow": self.id,
@@ -64,11 +64,13 @@ impl WorkflowActor {
             "state": word(&self.machine.ledger().state()),
         });
         let more = match notice {
-            Notice::Completed { commit } => json!({"event": "completed", "commit": commit}),
-            Notice::Paused { reason, detail } => {
+            LedgerNotice::Completed { commit } => json!({"event": "completed", "commit": commit}),
+            LedgerNotice::Paused { reason, detail } => {
                 json!({"event": "paused", "reason": reason, "detail": detail})
             }
-            Notice::Gate { gate, asks } => json!({"event": "gate", "gate": gate, "asks": asks}),
+            LedgerNotice::Gate { gate, asks } => {
+                json!({"event": "gate", "gate": gate, "asks": asks})
+            }
         };
         if let (Value::Object(event), Value::Object(more)) = (&mut event, more) {
             event.extend(more);
@@ -81,7 +83,7 @@ impl WorkflowActor {
 fn tell(
     parts: &WorkflowParts,
     folder: &std::path::Path,
-    command: &Command,
+    command: &ServiceCommand,
     event: &Value,
     stop: &StopHandle,
 ) -> Result<(), String> {

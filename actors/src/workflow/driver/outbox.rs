@@ -3,26 +3,26 @@
 use std::collections::VecDeque;
 
 use crate::journal::Durability;
-use crate::workflow::machine::Effect;
+use crate::workflow::machine::WorkflowEffect;
 use crate::workflow::record::WorkflowRecord;
 
 /// The queue of what a workflow is to do.
 #[derive(Debug, Default)]
-pub(super) struct Outbox {
-    effects: VecDeque<Effect>,
+pub(super) struct WorkflowOutbox {
+    effects: VecDeque<WorkflowEffect>,
 }
 
 /// The next thing to do.
 #[derive(Debug)]
-pub(super) enum Next {
+pub(super) enum NextEffect {
     /// Write these, then continue.
     Write(Vec<WorkflowRecord>, Durability),
     /// Do this.
-    Do(Effect),
+    Do(WorkflowEffect),
 }
 
-impl Outbox {
-    pub(super) fn extend(&mut self, effects: Vec<Effect>) {
+impl WorkflowOutbox {
+    pub(super) fn extend(&mut self, effects: Vec<WorkflowEffect>) {
         self.effects.extend(effects);
     }
 
@@ -35,20 +35,20 @@ impl Outbox {
     }
 
     /// Takes what is first: one effect, or all records up to the next that is none.
-    pub(super) fn next(&mut self) -> Option<Next> {
+    pub(super) fn next(&mut self) -> Option<NextEffect> {
         let mut records = Vec::new();
         while let Some(effect) = self.effects.pop_front() {
-            if let Effect::Record(record) = effect {
+            if let WorkflowEffect::Record(record) = effect {
                 records.push(record);
             } else if records.is_empty() {
-                return Some(Next::Do(effect));
+                return Some(NextEffect::Do(effect));
             } else {
                 self.effects.push_front(effect);
                 break;
             }
         }
         let needed = records.iter().map(WorkflowRecord::durability).max()?;
-        Some(Next::Write(records, needed))
+        Some(NextEffect::Write(records, needed))
     }
 }
 
@@ -57,7 +57,7 @@ mod tests {
     use super::*;
     use crate::workflow::facts::Grants;
     use crate::workflow::ledger::WorkflowLedger;
-    use crate::workflow::machine::{Answer, Input, Order, WorkflowMachine};
+    use crate::workflow::machine::{OperatorOrder, OrderOutcome, WorkflowInput, WorkflowMachine};
     use crate::workflow::state::PauseReason;
 
     /// Spec: [FLOW-22]
@@ -69,26 +69,26 @@ mod tests {
             detail: String::new(),
             by: None,
         });
-        let mut outbox = Outbox::default();
-        let order = Order::Resume {
+        let mut outbox = WorkflowOutbox::default();
+        let order = OperatorOrder::Resume {
             grants: Grants::default(),
             retry_stuck: false,
         };
-        let input = Input::Order {
+        let input = WorkflowInput::Order {
             asker: 7,
             by: None,
             order,
         };
         outbox.extend(WorkflowMachine::new(ledger, None).handle(input));
-        let Some(Next::Write(records, needed)) = outbox.next() else {
+        let Some(NextEffect::Write(records, needed)) = outbox.next() else {
             panic!("nothing is written first");
         };
         assert!(matches!(records[..], [WorkflowRecord::Resumed { .. }]));
         assert_eq!(needed, Durability::Synced);
-        let Some(Next::Do(Effect::Answer { asker, answer })) = outbox.next() else {
+        let Some(NextEffect::Do(WorkflowEffect::Answer { asker, answer })) = outbox.next() else {
             panic!("it is not answered");
         };
-        assert_eq!((asker, answer), (7, Answer::Taken));
+        assert_eq!((asker, answer), (7, OrderOutcome::Taken));
         assert!(outbox.is_empty());
     }
 }

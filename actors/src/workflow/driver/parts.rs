@@ -6,7 +6,7 @@ use std::sync::Arc;
 use actix::{ArbiterHandle, Recipient};
 
 use super::files::WorkflowFiles;
-use super::room::Room;
+use super::room::WorkSlots;
 use crate::budget::PriceList;
 use crate::clock::Clock;
 use crate::directory::messages::{CreateConversation, OpenConversation};
@@ -14,7 +14,7 @@ use crate::journal::JournalStore;
 use crate::secret::Redaction;
 use crate::tool::Launcher;
 use crate::workflow::hooks::Hooks;
-use crate::workflow::machine::Patience;
+use crate::workflow::machine::ProviderPatience;
 
 /// Finds and makes conversations.
 #[derive(Debug, Clone)]
@@ -49,11 +49,11 @@ pub struct WorkflowParts {
     /// The thread that broadcasters run on.
     pub broadcasting: ArbiterHandle,
     /// Limit of their waits for a provider that does not answer.
-    pub patience: Patience,
+    pub patience: ProviderPatience,
     /// True if the workflows that worked when the service ended continue by themselves.
     pub auto_resume: bool,
     /// Limit of workflows that work at the same time.
-    pub room: Room,
+    pub room: WorkSlots,
     /// The prices of tokens.
     pub prices: Arc<dyn PriceList>,
     /// The decisions of the program that embeds the workflows; the service has none.

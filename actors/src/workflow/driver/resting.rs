@@ -10,12 +10,12 @@ use crate::workflow::messages::WorkflowError;
 /// Asks for the state of a workflow once it can do nothing without an order, and all of that is on record.
 #[derive(Debug, Message)]
 #[rtype(result = "Result<WorkflowSnapshot, WorkflowError>")]
-pub(in crate::workflow) struct Rest;
+pub(in crate::workflow) struct RestQuery;
 
-impl Handler<Rest> for WorkflowActor {
+impl Handler<RestQuery> for WorkflowActor {
     type Result = ResponseFuture<Result<WorkflowSnapshot, WorkflowError>>;
 
-    fn handle(&mut self, _: Rest, _: &mut Context<Self>) -> Self::Result {
+    fn handle(&mut self, _: RestQuery, _: &mut Context<Self>) -> Self::Result {
         let (rester, receiver) = oneshot::channel();
         self.resters.push(rester);
         self.show();

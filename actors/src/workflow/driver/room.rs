@@ -5,12 +5,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The workflows that work, and how many may at once. Clones are the same.
 #[derive(Debug, Clone)]
-pub struct Room {
+pub struct WorkSlots {
     most: usize,
     at_work: Arc<Mutex<BTreeSet<String>>>,
 }
 
-impl Room {
+impl WorkSlots {
     /// Room for so many.
     #[must_use]
     pub fn new(most: usize) -> Self {
@@ -83,7 +83,7 @@ mod tests {
     /// Spec: [FLOW-226]
     #[test]
     fn as_many_work_as_may_and_who_works_already_is_not_counted_twice() {
-        let room = Room::new(2);
+        let room = WorkSlots::new(2);
         assert_eq!(
             (room.take("a"), room.take("b"), room.take("a")),
             (Ok(()), Ok(()), Ok(()))

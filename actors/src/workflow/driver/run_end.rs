@@ -1,6 +1,6 @@
 //! The end of a run of an iteration's conversation, read from that conversation's journal.
 
-use harness_protocol::Usage;
+use harness_protocol::TokenUsage;
 
 use super::idle::Idle;
 use crate::budget::{self, PriceList};
@@ -21,7 +21,7 @@ pub(super) async fn find(
     key: &str,
     prices: &dyn PriceList,
 ) -> Result<FoundRun, StorageError> {
-    let looked = Looked::all(journal, key, prices).await?;
+    let looked = RunSums::all(journal, key, prices).await?;
     Ok(match (looked.run, looked.ended) {
         (None, _) => FoundRun::NotSent,
         (Some(_), None) => FoundRun::Open,
@@ -39,7 +39,7 @@ pub(super) async fn given_up(
     now: &Totals,
     prices: &dyn PriceList,
 ) -> Result<RunEnd, StorageError> {
-    let looked = Looked::all(journal, key, prices).await?;
+    let looked = RunSums::all(journal, key, prices).await?;
     Ok(looked.ended.unwrap_or_else(|| RunEnd {
         status: RunStatus::Cancelled,
         spent: spent(&looked.before, now, looked.active_ms, prices),
@@ -57,13 +57,13 @@ pub(super) async fn spent_so_far(
     now: &Totals,
     prices: &dyn PriceList,
 ) -> Result<Spent, StorageError> {
-    let looked = Looked::all(journal, key, prices).await?;
+    let looked = RunSums::all(journal, key, prices).await?;
     Ok(spent(&looked.before, now, 0, prices))
 }
 
 /// The sums of the records up to one.
 #[derive(Default)]
-struct Looked {
+struct RunSums {
     run: Option<RunId>,
     /// The time at which the present run began.
     began: u64,
@@ -80,7 +80,7 @@ struct Looked {
     ended: Option<RunEnd>,
 }
 
-impl Looked {
+impl RunSums {
     async fn all(
         journal: &dyn Journal,
         key: &str,
@@ -188,7 +188,7 @@ pub(super) fn used(before: &Totals, now: &Totals, active_ms: u64, prices: &dyn P
     used
 }
 
-fn tokens(usage: Usage) -> u64 {
+fn tokens(usage: TokenUsage) -> u64 {
     usage.input_tokens
         + usage.output_tokens
         + usage.cache_creation_input_tokens

@@ -9,8 +9,8 @@ use crate::broadcast::messages::Publish;
 use crate::ids::CallId;
 use crate::send::tell;
 use crate::tool::{LiveOutput, Wrote};
-use crate::workflow::facts::Place;
-use crate::workflow::state::Step;
+use crate::workflow::facts::StepPlace;
+use crate::workflow::state::IterationStep;
 
 /// Maximum delay before the output of a check is shown.
 const SHOWN_EVERY: Duration = Duration::from_millis(50);
@@ -19,8 +19,8 @@ impl WorkflowActor {
     /// The output of a step that clients see while it runs.
     pub(super) fn show_step(
         &mut self,
-        at: Place,
-        step: Step,
+        at: StepPlace,
+        step: IterationStep,
         ctx: &mut Context<Self>,
     ) -> LiveOutput {
         let actor = ctx.address().recipient();

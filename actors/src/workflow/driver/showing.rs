@@ -7,8 +7,8 @@ use harness_protocol::Event;
 use crate::ids::{CallId, ConversationId};
 use crate::secret::Redaction;
 use crate::tool::LiveOutput;
-use crate::workflow::facts::Place;
-use crate::workflow::state::Step;
+use crate::workflow::facts::StepPlace;
+use crate::workflow::state::IterationStep;
 
 /// The output of the open step.
 pub(super) struct Showing {
@@ -18,8 +18,8 @@ pub(super) struct Showing {
 }
 
 struct OpenOutput {
-    at: Place,
-    step: Step,
+    at: StepPlace,
+    step: IterationStep,
     output: LiveOutput,
 }
 
@@ -36,8 +36,8 @@ impl Showing {
     /// The step that is open from now on, and its output.
     pub(super) fn open(
         &mut self,
-        at: Place,
-        step: Step,
+        at: StepPlace,
+        step: IterationStep,
         output: impl FnOnce(CallId) -> LiveOutput,
     ) -> LiveOutput {
         let output = output(self.id.next());

@@ -6,15 +6,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use harness_protocol::{Access, Backend};
 
-use super::files::Ground;
+use super::files::StartState;
 use super::parts::WorkflowParts;
 use crate::tool::Contained;
-use crate::workflow::facts::{Head, Sandbox};
-use crate::workflow::git::lock::{Holder, RepositoryLock};
+use crate::workflow::facts::{Head, SandboxStrength};
+use crate::workflow::git::lock::{RepositoryHolder, RepositoryLock};
 use crate::workflow::git::{
     GitConfig, GitError, Refs, RepositoryGit, Tip, WorkflowGit, Worktree, WorktreeOrder,
 };
-use crate::workflow::machine::Refusal;
+use crate::workflow::machine::StepRefusal;
 use crate::workflow::manifest::{GitMode, Manifest};
 use crate::workflow::state::PauseReason;
 
@@ -28,13 +28,13 @@ struct Inner {
     name: String,
     /// The folder of the repository that it works for.
     folder: PathBuf,
-    open: Mutex<Option<Opened>>,
+    open: Mutex<Option<OpenedSite>>,
     /// Counts the uses of the repository, so that a late word to let it go is known.
     uses: AtomicU64,
 }
 
 /// A repository that is held, with the worktree of the work.
-pub(super) struct Opened {
+pub(super) struct OpenedSite {
     pub(super) git: Arc<dyn WorkflowGit>,
     pub(super) tree: Worktree,
     pub(super) config: GitConfig,
@@ -117,16 +117,16 @@ impl Site {
     }
 
     /// The strength of the sandbox for programs in its repository.
-    pub(in crate::workflow) fn sandbox(&self) -> Sandbox {
+    pub(in crate::workflow) fn sandbox(&self) -> SandboxStrength {
         let launcher = &self.0.parts.launcher;
         match launcher.containment(Access::Write, false, &self.0.folder) {
-            Err(_) => Sandbox::None,
+            Err(_) => SandboxStrength::None,
             Ok(Contained {
                 backend: Backend::None,
                 ..
-            }) => Sandbox::None,
-            Ok(Contained { is_held: true, .. }) => Sandbox::Held,
-            Ok(Contained { is_held: false, .. }) => Sandbox::Partly,
+            }) => SandboxStrength::None,
+            Ok(Contained { is_held: true, .. }) => SandboxStrength::Held,
+            Ok(Contained { is_held: false, .. }) => SandboxStrength::Partly,
         }
     }
 
@@ -144,18 +144,18 @@ impl Site {
     }
 
     /// Takes the repository, unless it is held, and finds the worktree or makes it.
-    pub(super) fn open(&self, manifest: &Manifest, head: &Head) -> Result<(), Refusal> {
+    pub(super) fn open(&self, manifest: &Manifest, head: &Head) -> Result<(), StepRefusal> {
         self.with(manifest, head, |_| Ok(()))
     }
 
-    fn opened(&self, manifest: &Manifest, head: &Head) -> Result<Opened, Refusal> {
+    fn opened(&self, manifest: &Manifest, head: &Head) -> Result<OpenedSite, StepRefusal> {
         let git = self.git().map_err(|error| refusal(&error))?;
-        let holder = Holder {
+        let holder = RepositoryHolder {
             pid: std::process::id(),
             state: self.0.parts.home.clone(),
             workflow: self.0.workflow.clone(),
         };
-        let lock = RepositoryLock::take(git.common(), &holder).map_err(|error| Refusal {
+        let lock = RepositoryLock::take(git.common(), &holder).map_err(|error| StepRefusal {
             reason: PauseReason::WorkspaceChanged,
             detail: error.to_string(),
         })?;
@@ -176,7 +176,7 @@ impl Site {
             Some(known) => known.config,
             None => {
                 let config = git.config(&tree).map_err(|error| refusal(&error))?;
-                let ground = Ground {
+                let ground = StartState {
                     config: config.clone(),
                     tree: tree.clone(),
                 };
@@ -185,7 +185,7 @@ impl Site {
                 config
             }
         };
-        Ok(Opened {
+        Ok(OpenedSite {
             refs: None,
             git: Arc::new(git),
             tree,
@@ -277,8 +277,8 @@ impl Site {
         &self,
         manifest: &Manifest,
         head: &Head,
-        work: impl FnOnce(&mut Opened) -> Result<T, Refusal>,
-    ) -> Result<T, Refusal> {
+        work: impl FnOnce(&mut OpenedSite) -> Result<T, StepRefusal>,
+    ) -> Result<T, StepRefusal> {
         let mut open = self.lock();
         self.0.uses.fetch_add(1, Ordering::SeqCst);
         let opened = match open.take() {
@@ -288,13 +288,13 @@ impl Site {
         work(open.insert(opened))
     }
 
-    fn lock(&self) -> MutexGuard<'_, Option<Opened>> {
+    fn lock(&self) -> MutexGuard<'_, Option<OpenedSite>> {
         self.0.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// The reason that a failure of git is to people.
-pub(super) fn refusal(error: &GitError) -> Refusal {
+pub(super) fn refusal(error: &GitError) -> StepRefusal {
     let reason = match error {
         GitError::Dirty { .. } => PauseReason::WorkspaceDirty,
         GitError::ConfigChanged { .. } => PauseReason::GitConfigChanged,
@@ -309,15 +309,15 @@ pub(super) fn refusal(error: &GitError) -> Refusal {
         | GitError::TimedOut { .. }
         | GitError::Failed { .. } => PauseReason::WorkspaceChanged,
     };
-    Refusal {
+    StepRefusal {
         reason,
         detail: error.to_string(),
     }
 }
 
 /// The reason that a failure of the disk is to people.
-pub(super) fn storage(error: &std::io::Error) -> Refusal {
-    Refusal {
+pub(super) fn storage(error: &std::io::Error) -> StepRefusal {
+    StepRefusal {
         reason: PauseReason::Storage,
         detail: error.to_string(),
     }

@@ -6,19 +6,19 @@ use std::sync::Arc;
 
 use tokio::time::Instant;
 
-use super::site::{Opened, Site, refusal, storage};
+use super::site::{OpenedSite, Site, refusal, storage};
 use crate::tool::LiveOutput;
 use crate::workflow::StopHandle;
 use crate::workflow::check_run::{CheckOrder, CheckRun, kept, run_check};
 use crate::workflow::facts::{CommandEnd, CommandRun, Head};
-use crate::workflow::hooks::{Health, Outcome, Verdict};
-use crate::workflow::machine::Refusal;
-use crate::workflow::manifest::{Check, Command, Feature, Hook, Manifest, VerifyWhere};
+use crate::workflow::hooks::{HealthSubject, OutcomeSubject, OutcomeVerdict};
+use crate::workflow::machine::StepRefusal;
+use crate::workflow::manifest::{Check, Feature, Hook, Manifest, ServiceCommand, VerifyWhere};
 use crate::workflow::state::PauseReason;
 
 impl Site {
     /// Runs the commands that make a worktree ready.
-    pub(super) fn make_ready(&self, manifest: &Manifest, root: &Path) -> Result<(), Refusal> {
+    pub(super) fn make_ready(&self, manifest: &Manifest, root: &Path) -> Result<(), StepRefusal> {
         for command in &manifest.workspace.prepare {
             let stop = StopHandle::default();
             let run = self.command(
@@ -30,7 +30,7 @@ impl Site {
             );
             let end = end_of(&run);
             if end != CommandEnd::Exited(0) {
-                return Err(Refusal {
+                return Err(StepRefusal {
                     reason: PauseReason::Health,
                     detail: format!(
                         "what makes the worktree ready failed ({}): {}",
@@ -50,9 +50,9 @@ impl Site {
         head: &Head,
         checks: &[Check],
         (stop, shown): (&StopHandle, &LiveOutput),
-    ) -> Result<Vec<CommandRun>, Refusal> {
+    ) -> Result<Vec<CommandRun>, StepRefusal> {
         let root = self.with(manifest, head, |opened| Ok(opened.tree.root.clone()))?;
-        let judged = Judged {
+        let judged = CheckSubject {
             manifest,
             feature: None,
             head,
@@ -68,10 +68,10 @@ impl Site {
         manifest: &Manifest,
         (head, place): (&Head, VerifyWhere),
         check: &Check,
-        done: &Done,
+        done: &AttemptWork,
         way: (&StopHandle, &LiveOutput),
-    ) -> Result<CommandRun, Refusal> {
-        let judged = Judged {
+    ) -> Result<CommandRun, StepRefusal> {
+        let judged = CheckSubject {
             manifest,
             feature: manifest
                 .features
@@ -110,11 +110,11 @@ impl Site {
     /// The root of a tree that holds just this commit.
     fn tree_of(
         &self,
-        opened: &mut Opened,
+        opened: &mut OpenedSite,
         manifest: &Manifest,
         head: &Head,
         place: VerifyWhere,
-    ) -> Result<std::path::PathBuf, Refusal> {
+    ) -> Result<std::path::PathBuf, StepRefusal> {
         if place == VerifyWhere::InPlace {
             return Ok(opened.tree.root.clone());
         }
@@ -137,10 +137,10 @@ impl Site {
         &self,
         check: &Check,
         root: &Path,
-        judged: &Judged<'_>,
+        judged: &CheckSubject<'_>,
         (stop, shown): (&StopHandle, &LiveOutput),
         is_changed: impl FnOnce() -> bool,
-    ) -> Result<CommandRun, Refusal> {
+    ) -> Result<CommandRun, StepRefusal> {
         let Some(command) = &check.command else {
             return Ok(CommandRun {
                 end: CommandEnd::NotStarted("a person makes this check".to_owned()),
@@ -171,16 +171,18 @@ impl Site {
         &self,
         hook: Hook,
         root: &Path,
-        judged: &Judged<'_>,
+        judged: &CheckSubject<'_>,
         (stop, shown): (&StopHandle, &LiveOutput),
     ) -> CheckRun {
-        let run = |command: &Command| self.command(command, root, &Default::default(), stop, shown);
+        let run = |command: &ServiceCommand| {
+            self.command(command, root, &Default::default(), stop, shown)
+        };
         let hooks = &self.parts().hooks;
         let began = Instant::now();
         let asked = catch_unwind(AssertUnwindSafe(|| match hook {
             Hook::Health => hooks.health.as_ref().map(|checker| {
-                let health = Health::new(judged.manifest, root, &run);
-                Verdict::of_health(checker.check(&health))
+                let health = HealthSubject::new(judged.manifest, root, &run);
+                OutcomeVerdict::of_health(checker.check(&health))
             }),
             Hook::Outcome => {
                 hooks
@@ -188,7 +190,8 @@ impl Site {
                     .as_ref()
                     .zip(judged.feature)
                     .map(|(validator, feature)| {
-                        let outcome = Outcome::new(feature, judged.head, root, judged.reply, &run);
+                        let outcome =
+                            OutcomeSubject::new(feature, judged.head, root, judged.reply, &run);
                         validator.validate(&outcome)
                     })
             }
@@ -216,7 +219,7 @@ impl Site {
 
     fn command(
         &self,
-        command: &Command,
+        command: &ServiceCommand,
         root: &Path,
         files: &std::collections::BTreeMap<String, String>,
         stop: &StopHandle,
@@ -237,7 +240,7 @@ impl Site {
 
 /// The work of an attempt, for its judge.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Done {
+pub(super) struct AttemptWork {
     /// The feature that was worked on.
     pub(super) feature: String,
     /// The model's last text.
@@ -245,7 +248,7 @@ pub(super) struct Done {
 }
 
 /// The subject of a check.
-struct Judged<'a> {
+struct CheckSubject<'a> {
     manifest: &'a Manifest,
     feature: Option<&'a Feature>,
     head: &'a Head,

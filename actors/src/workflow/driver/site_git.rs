@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use super::site::{Opened, Site, refusal, storage};
-use crate::workflow::facts::{Candidate, Head, Place};
+use super::site::{OpenedSite, Site, refusal, storage};
+use crate::workflow::facts::{Candidate, Head, StepPlace};
 use crate::workflow::git::{AcceptOrder, CANDIDATES, CandidateName, SnapshotOrder, TooLarge};
-use crate::workflow::guard::Guard;
-use crate::workflow::machine::Refusal;
+use crate::workflow::guard::PathGuard;
+use crate::workflow::machine::StepRefusal;
 use crate::workflow::manifest::Manifest;
 use crate::workflow::state::PauseReason;
 
@@ -15,7 +15,7 @@ const LOG: usize = 20;
 
 /// The facts that the message of a candidate's commit contains.
 pub(super) struct Described<'a> {
-    pub(super) at: Place,
+    pub(super) at: StepPlace,
     pub(super) feature: &'a str,
     /// The time of the commit, in seconds since 1970: that of a record, so that a repetition gives the same.
     pub(super) seconds: i64,
@@ -23,14 +23,14 @@ pub(super) struct Described<'a> {
 
 impl Site {
     /// Compares branch and tree with the record, and makes the workspace ready.
-    pub(super) fn prepare(&self, manifest: &Manifest, head: &Head) -> Result<String, Refusal> {
+    pub(super) fn prepare(&self, manifest: &Manifest, head: &Head) -> Result<String, StepRefusal> {
         self.with(manifest, head, |opened| {
             let branch = format!("refs/heads/{}", self.branch(manifest));
             let tip = opened.git.tip(&branch).map_err(|error| refusal(&error))?;
             let found = tip.map(|tip| tip.commit);
             if found.as_ref() != Some(&head.commit) {
                 let found = found.unwrap_or_else(|| "nothing".to_owned());
-                return Err(Refusal {
+                return Err(StepRefusal {
                     reason: PauseReason::WorkspaceChanged,
                     detail: format!(
                         "the branch {branch} is at {found} and was left at {}",
@@ -41,7 +41,7 @@ impl Site {
             let tree = opened.git.tree_now(&opened.tree, &head.commit);
             let tree = tree.map_err(|error| refusal(&error))?;
             if tree != head.tree {
-                return Err(Refusal {
+                return Err(StepRefusal {
                     reason: PauseReason::WorkspaceChanged,
                     detail: format!(
                         "the files in {} are not as they were left; take what you want out of them",
@@ -72,7 +72,7 @@ impl Site {
         manifest: &Manifest,
         base: &Head,
         described: &Described<'_>,
-    ) -> Result<Candidate, Refusal> {
+    ) -> Result<Candidate, StepRefusal> {
         self.with(manifest, base, |opened| {
             self.candidate(opened, manifest, base, described)
         })
@@ -80,12 +80,12 @@ impl Site {
 
     fn candidate(
         &self,
-        opened: &Opened,
+        opened: &OpenedSite,
         manifest: &Manifest,
         base: &Head,
         described: &Described<'_>,
-    ) -> Result<Candidate, Refusal> {
-        let Opened {
+    ) -> Result<Candidate, StepRefusal> {
+        let OpenedSite {
             git, tree, config, ..
         } = opened;
         let failed = |error| refusal(&error);
@@ -152,13 +152,13 @@ impl Site {
     /// a crash no longer finds anything to restore.
     fn protect(
         &self,
-        opened: &Opened,
+        opened: &OpenedSite,
         manifest: &Manifest,
         base: &Head,
         described: &Described<'_>,
-    ) -> Result<Vec<String>, Refusal> {
-        let Opened { git, tree, .. } = opened;
-        let guard = Guard::for_manifest(manifest);
+    ) -> Result<Vec<String>, StepRefusal> {
+        let OpenedSite { git, tree, .. } = opened;
+        let guard = PathGuard::for_manifest(manifest);
         let found = git.protected(tree, &base.commit, &guard);
         let found = found.map_err(|error| refusal(&error))?;
         let files = &self.parts().files;
@@ -178,7 +178,7 @@ impl Site {
         manifest: &Manifest,
         candidate: &Candidate,
         base: &Head,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), StepRefusal> {
         self.with(manifest, base, |opened| {
             let branch = self.branch(manifest);
             let order = AcceptOrder {
@@ -192,7 +192,7 @@ impl Site {
     }
 
     /// Makes the worktree its base again.
-    pub(super) fn restore(&self, manifest: &Manifest, base: &Head) -> Result<(), Refusal> {
+    pub(super) fn restore(&self, manifest: &Manifest, base: &Head) -> Result<(), StepRefusal> {
         self.with(manifest, base, |opened| {
             let failed = |error| refusal(&error);
             opened

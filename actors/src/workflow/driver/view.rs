@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use harness_protocol::{
-    State, WorkflowFeature, WorkflowGate, WorkflowSnapshot, WorkflowSpent, WorkflowStep,
+    ActivityState, WorkflowFeature, WorkflowGate, WorkflowSnapshot, WorkflowSpent, WorkflowStep,
 };
 use serde::Serialize;
 
@@ -15,7 +15,7 @@ use crate::workflow::manifest::{GitMode, Manifest};
 use crate::workflow::state::FeatureState;
 
 /// The facts about a workflow that its machine does not know.
-pub(super) struct About<'a> {
+pub(super) struct WorkflowFacts<'a> {
     pub(super) id: &'a str,
     pub(super) name: &'a str,
     pub(super) site: &'a Site,
@@ -31,9 +31,9 @@ pub(super) fn now(machine: &WorkflowMachine) -> Now {
     let is_active = machine.ledger().is_active();
     Now {
         state: if is_active {
-            State::Thinking
+            ActivityState::Thinking
         } else {
-            State::Idle
+            ActivityState::Idle
         },
         message: word(&machine.ledger().state()),
         timestamp: 0,
@@ -43,7 +43,7 @@ pub(super) fn now(machine: &WorkflowMachine) -> Now {
 }
 
 /// The snapshot of a workflow.
-pub(super) fn view(about: &About<'_>, machine: &WorkflowMachine) -> WorkflowSnapshot {
+pub(super) fn view(about: &WorkflowFacts<'_>, machine: &WorkflowMachine) -> WorkflowSnapshot {
     let ledger = machine.ledger();
     let manifest = machine.manifest();
     let paused = ledger.paused();
@@ -113,7 +113,7 @@ fn features(manifest: &Manifest, ledger: &WorkflowLedger) -> Vec<WorkflowFeature
     manifest.features.iter().map(of).collect()
 }
 
-fn step(about: &About<'_>, ledger: &WorkflowLedger) -> Option<WorkflowStep> {
+fn step(about: &WorkflowFacts<'_>, ledger: &WorkflowLedger) -> Option<WorkflowStep> {
     let open = ledger.step()?;
     let iteration = ledger.iteration();
     let linked = iteration.and_then(|iteration| iteration.attempt.linked.as_ref());

@@ -3,15 +3,15 @@
 use tokio::time::Instant;
 
 use super::idle::Idle;
-use crate::directory::Conversation;
+use crate::directory::OpenedConversation;
 use crate::journal::Totals;
-use crate::workflow::facts::Place;
+use crate::workflow::facts::StepPlace;
 
 /// The conversation that works.
-pub(super) struct Watched {
+pub(super) struct WatchedConversation {
     /// The place in the workflow.
-    pub(super) at: Place,
-    pub(super) conversation: Conversation,
+    pub(super) at: StepPlace,
+    pub(super) conversation: OpenedConversation,
     /// The sums before its run.
     pub(super) before: Totals,
     /// The waits of the run, which are not work.

@@ -218,7 +218,7 @@ fn file((line, other, ..): &Bad) -> String {
 }
 
 fn problems(text: &str) -> Vec<FileProblem> {
-    read(text.as_bytes(), Format::Toml, FeatureList::Needed)
+    read(text.as_bytes(), FileFormat::Toml, FeatureList::Needed)
         .err()
         .unwrap_or_default()
 }
@@ -260,7 +260,7 @@ fn json_is_told_the_same_mistakes() {
         }
         let found = read(
             value.to_string().as_bytes(),
-            Format::Json,
+            FileFormat::Json,
             FeatureList::Needed,
         );
         let without_lines = |mut problems: Vec<FileProblem>| {
@@ -394,23 +394,23 @@ fn a_text_that_cannot_be_read_is_told_as_that() {
             .map(|problem| (problem.line, problem.to_string()));
         told.collect::<Vec<_>>()
     };
-    let found = told(b"a = 1\nb =\nc = 3\na = 2\n", Format::Toml);
+    let found = told(b"a = 1\nb =\nc = 3\na = 2\n", FileFormat::Toml);
     assert_eq!(
         found.iter().map(|(line, _)| *line).collect::<Vec<_>>(),
         [Some(2), Some(4)]
     );
     assert_eq!(found[1].1, "the file: duplicate key");
-    let found = told(b"{\n\"a\": 1,\n\"a\": 2}", Format::Json);
+    let found = told(b"{\n\"a\": 1,\n\"a\": 2}", FileFormat::Json);
     assert_eq!((found.len(), found[0].0), (1, Some(3)));
     assert!(found[0].1.contains("duplicate key \"a\""), "{found:?}");
-    assert_eq!(told(b"{", Format::Json).len(), 1);
+    assert_eq!(told(b"{", FileFormat::Json).len(), 1);
     assert_eq!(
-        told(b"[]", Format::Json)[0].1,
+        told(b"[]", FileFormat::Json)[0].1,
         "the file: has to be a table, and is a list"
     );
-    let found = told(b"a = 1\n# \xff", Format::Toml);
+    let found = told(b"a = 1\n# \xff", FileFormat::Toml);
     assert_eq!(found[0].0, Some(2));
-    let found = told(&vec![b' '; MAX_FILE + 1], Format::Toml);
+    let found = told(&vec![b' '; MAX_FILE + 1], FileFormat::Toml);
     assert_eq!(found[0].0, None);
     // Neither depth nor a long chain of names does harm.
     for deep in [
@@ -418,8 +418,8 @@ fn a_text_that_cannot_be_read_is_told_as_that() {
         "a.".repeat(100_000),
         "{a=".repeat(100_000),
     ] {
-        assert!(!told(format!("x = {deep}").as_bytes(), Format::Toml).is_empty());
-        assert!(!told(deep.as_bytes(), Format::Toml).is_empty());
-        assert!(!told(deep.as_bytes(), Format::Json).is_empty());
+        assert!(!told(format!("x = {deep}").as_bytes(), FileFormat::Toml).is_empty());
+        assert!(!told(deep.as_bytes(), FileFormat::Toml).is_empty());
+        assert!(!told(deep.as_bytes(), FileFormat::Json).is_empty());
     }
 }

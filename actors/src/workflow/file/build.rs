@@ -6,15 +6,16 @@ use super::checks::Checks;
 use super::circles;
 use super::duration;
 use super::keys::{STARTER, UNLIMITED};
-use super::names::{self, Taken};
+use super::names::{self, TakenNames};
 use super::paths;
 use super::problem::FileProblem;
 use super::schedule;
-use super::spot::Spot;
+use super::spot::ValueSpot;
 use crate::approval::{MAX_RULE, Rule};
 use crate::workflow::manifest::{
-    Asks, Budget, Command, FailFast, Feature, Gates, GitMode, Manifest, Mode, OnChange,
-    Permissions, Policy, Protect, Regression, VerifyWhere, Workspace,
+    Budget, FailFast, Feature, Gates, GitMode, Manifest, OnChange, Permissions, Protect,
+    QuestionPolicy, Regression, RunMode, ServiceCommand, VerifyWhere, WorkflowPolicy,
+    WorkspaceSettings,
 };
 
 /// Time limit of the command that sends people a notice, in seconds.
@@ -31,15 +32,15 @@ pub enum FeatureList {
 
 /// The manifest; as good as it can be where something is wrong.
 pub(super) fn manifest(
-    file: &Spot<'_>,
+    file: &ValueSpot<'_>,
     list: FeatureList,
     problems: &mut Vec<FileProblem>,
 ) -> Manifest {
     let workflow = file.section("workflow");
     let mode = match workflow.text("mode").as_deref() {
-        Some("bounded") => Mode::Bounded,
-        Some("unlimited") => Mode::Unlimited,
-        Some(_) | None => Mode::Strict,
+        Some("bounded") => RunMode::Bounded,
+        Some("unlimited") => RunMode::Unlimited,
+        Some(_) | None => RunMode::Strict,
     };
     check_list(file, list, problems);
     check_strict(file, problems);
@@ -53,7 +54,7 @@ pub(super) fn manifest(
         let feature = feature(spot, &features, &mut checks);
         features.push(feature);
     }
-    let notify = file.get("notify").map(|spot| Command {
+    let notify = file.get("notify").map(|spot| ServiceCommand {
         time_limit_s: NOTIFY_S,
         ..checks.command(&spot)
     });
@@ -80,7 +81,7 @@ pub(super) fn manifest(
     }
 }
 
-fn check_list(file: &Spot<'_>, list: FeatureList, problems: &mut Vec<FileProblem>) {
+fn check_list(file: &ValueSpot<'_>, list: FeatureList, problems: &mut Vec<FileProblem>) {
     let message = "there is no feature; list at least one as [[feature]]";
     let plan = file.section("workflow").text("plan");
     let is_starter = plan.as_deref() == Some(STARTER);
@@ -99,10 +100,10 @@ fn check_list(file: &Spot<'_>, list: FeatureList, problems: &mut Vec<FileProblem
     }
 }
 
-fn workspace(spot: &Spot<'_>, problems: &mut Vec<FileProblem>) -> Workspace {
+fn workspace(spot: &ValueSpot<'_>, problems: &mut Vec<FileProblem>) -> WorkspaceSettings {
     each(spot.get("branch"), paths::check_branch, problems);
     each(spot.items("copy"), paths::check_file, problems);
-    Workspace {
+    WorkspaceSettings {
         git: match spot.text("git").as_deref() {
             Some("in_place") => GitMode::InPlace,
             Some(_) | None => GitMode::Worktree,
@@ -113,7 +114,7 @@ fn workspace(spot: &Spot<'_>, problems: &mut Vec<FileProblem>) -> Workspace {
     }
 }
 
-fn feature(spot: &Spot<'_>, before: &[Feature], checks: &mut Checks<'_>) -> Feature {
+fn feature(spot: &ValueSpot<'_>, before: &[Feature], checks: &mut Checks<'_>) -> Feature {
     let id = spot.text("id").unwrap_or_default();
     // A feature without a unique name is reported, and its checks are not reported as well.
     let has_name = !id.is_empty() && before.iter().all(|other| other.id != id);
@@ -138,8 +139,8 @@ fn feature(spot: &Spot<'_>, before: &[Feature], checks: &mut Checks<'_>) -> Feat
     }
 }
 
-fn check_features(features: &[Feature], spots: &[Spot<'_>], problems: &mut Vec<FileProblem>) {
-    let mut taken = Taken::default();
+fn check_features(features: &[Feature], spots: &[ValueSpot<'_>], problems: &mut Vec<FileProblem>) {
+    let mut taken = TakenNames::default();
     for (feature, spot) in features.iter().zip(spots) {
         if let Some(id) = spot.get("id").filter(|id| id.as_text().is_some()) {
             taken.take(&feature.id, &id, problems);
@@ -157,7 +158,7 @@ fn check_features(features: &[Feature], spots: &[Spot<'_>], problems: &mut Vec<F
         }
     }
     circles::check(features, spots, problems);
-    let is_required = |spot: &Spot<'_>| !spot.is_false("required");
+    let is_required = |spot: &ValueSpot<'_>| !spot.is_false("required");
     if let Some(first) = spots.first()
         && !spots.iter().any(is_required)
     {
@@ -167,7 +168,7 @@ fn check_features(features: &[Feature], spots: &[Spot<'_>], problems: &mut Vec<F
     }
 }
 
-fn protect(spot: &Spot<'_>, problems: &mut Vec<FileProblem>) -> Protect {
+fn protect(spot: &ValueSpot<'_>, problems: &mut Vec<FileProblem>) -> Protect {
     each(spot.items("paths"), paths::check_glob, problems);
     Protect {
         paths: spot.texts("paths"),
@@ -180,7 +181,7 @@ fn protect(spot: &Spot<'_>, problems: &mut Vec<FileProblem>) -> Protect {
 }
 
 /// Tells a strict file that takes several features at once.
-fn check_strict(file: &Spot<'_>, problems: &mut Vec<FileProblem>) {
+fn check_strict(file: &ValueSpot<'_>, problems: &mut Vec<FileProblem>) {
     let is_strict = file.section("workflow").text("mode").as_deref() == Some("strict");
     let at_once = file.section("policy").get("max_features_per_run");
     let Some(at_once) = at_once.filter(|_| is_strict) else {
@@ -193,10 +194,10 @@ fn check_strict(file: &Spot<'_>, problems: &mut Vec<FileProblem>) {
     }
 }
 
-fn policy(spot: &Spot<'_>) -> Policy {
+fn policy(spot: &ValueSpot<'_>) -> WorkflowPolicy {
     let count = |key: &str| spot.integer(key).map_or(0, narrow);
     let fail_fast = spot.section("fail_fast");
-    Policy {
+    WorkflowPolicy {
         max_turns_per_run: count("max_turns_per_run"),
         max_features_per_run: count("max_features_per_run"),
         retry_budget: count("retry_budget"),
@@ -214,7 +215,7 @@ fn policy(spot: &Spot<'_>) -> Policy {
     }
 }
 
-fn budget(spot: &Spot<'_>) -> Budget {
+fn budget(spot: &ValueSpot<'_>) -> Budget {
     let time = |key: &str| {
         let said = spot.text(key).filter(|said| said != UNLIMITED)?;
         duration::seconds(&said)
@@ -227,13 +228,13 @@ fn budget(spot: &Spot<'_>) -> Budget {
     }
 }
 
-fn permissions(spot: &Spot<'_>, problems: &mut Vec<FileProblem>) -> Permissions {
+fn permissions(spot: &ValueSpot<'_>, problems: &mut Vec<FileProblem>) -> Permissions {
     each(spot.items("allow"), check_rule, problems);
     Permissions {
         mode: spot.text("mode").unwrap_or_default(),
         asks: match spot.text("asks").as_deref() {
-            Some("deny") => Asks::Deny,
-            Some(_) | None => Asks::Pause,
+            Some("deny") => QuestionPolicy::Deny,
+            Some(_) | None => QuestionPolicy::Pause,
         },
         allow: spot.texts("allow"),
         model: spot.text("model"),
@@ -257,7 +258,7 @@ fn check_rule(text: &str) -> Result<(), String> {
     Ok(())
 }
 
-fn gates(spot: &Spot<'_>) -> Gates {
+fn gates(spot: &ValueSpot<'_>) -> Gates {
     Gates {
         plan: spot.flag("plan"),
         accept: spot.text("accept").as_deref() == Some("each"),
@@ -266,7 +267,7 @@ fn gates(spot: &Spot<'_>) -> Gates {
 
 /// Tells what is wrong with each text.
 fn each<'n>(
-    spots: impl IntoIterator<Item = Spot<'n>>,
+    spots: impl IntoIterator<Item = ValueSpot<'n>>,
     check: impl Fn(&str) -> Result<(), String>,
     problems: &mut Vec<FileProblem>,
 ) {

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use super::duration;
 use super::keys::ANY;
-use super::names::Taken;
+use super::names::TakenNames;
 use super::paths;
 use super::problem::FileProblem;
-use super::spot::Spot;
-use crate::workflow::manifest::{Check, Command, Exit, Program, When};
+use super::spot::ValueSpot;
+use crate::workflow::manifest::{Check, CheckTime, Exit, Program, ServiceCommand};
 use crate::workflow::pattern;
 
 /// The keys that say nothing of a check that a person makes.
@@ -28,7 +28,7 @@ const OF_COMMANDS: [&str; 10] = [
 /// Makes the commands and checks of one file.
 pub(super) struct Checks<'p> {
     /// The names that checks have.
-    taken: Taken,
+    taken: TakenNames,
     /// Collects the problems.
     problems: &'p mut Vec<FileProblem>,
 }
@@ -37,7 +37,7 @@ impl<'p> Checks<'p> {
     /// Of a file whose problems go there.
     pub(super) fn new(problems: &'p mut Vec<FileProblem>) -> Self {
         Self {
-            taken: Taken::default(),
+            taken: TakenNames::default(),
             problems,
         }
     }
@@ -45,7 +45,7 @@ impl<'p> Checks<'p> {
     /// The checks of a list; `named` is the name of one without a name, by its number from 1.
     pub(super) fn all(
         &mut self,
-        spots: &[Spot<'_>],
+        spots: &[ValueSpot<'_>],
         named: impl Fn(usize) -> String,
     ) -> Vec<Check> {
         let mut checks = Vec::new();
@@ -56,11 +56,11 @@ impl<'p> Checks<'p> {
     }
 
     /// The commands of a list.
-    pub(super) fn commands(&mut self, spots: &[Spot<'_>]) -> Vec<Command> {
+    pub(super) fn commands(&mut self, spots: &[ValueSpot<'_>]) -> Vec<ServiceCommand> {
         spots.iter().map(|spot| self.command(spot)).collect()
     }
 
-    fn check(&mut self, spot: &Spot<'_>, named: impl Fn() -> String) -> Check {
+    fn check(&mut self, spot: &ValueSpot<'_>, named: impl Fn() -> String) -> Check {
         let is_manual = spot.flag("manual");
         let id = spot.text("id").unwrap_or_else(named);
         if !id.is_empty() {
@@ -80,8 +80,8 @@ impl<'p> Checks<'p> {
             must_not_match: self.pattern(spot, "must_not_match"),
             keep: self.keep(spot),
             when: match spot.text("when").as_deref() {
-                Some("final") => When::Final,
-                Some(_) | None => When::Always,
+                Some("final") => CheckTime::Final,
+                Some(_) | None => CheckTime::Always,
             },
             red: spot.flag("red") && !is_manual,
             flaky: spot
@@ -99,7 +99,7 @@ impl<'p> Checks<'p> {
         check
     }
 
-    pub(super) fn command(&mut self, spot: &Spot<'_>) -> Command {
+    pub(super) fn command(&mut self, spot: &ValueSpot<'_>) -> ServiceCommand {
         let env = spot.section("env");
         let variables = env.entries().into_iter().map(|(name, value)| {
             self.variable(name, &value);
@@ -116,7 +116,7 @@ impl<'p> Checks<'p> {
         let time_limit = spot
             .text("time_limit")
             .and_then(|said| duration::seconds(&said));
-        Command {
+        ServiceCommand {
             program: self.program(spot),
             cwd: cwd.and_then(|cwd| Some(cwd.as_text()?.to_owned())),
             env,
@@ -125,7 +125,7 @@ impl<'p> Checks<'p> {
         }
     }
 
-    fn program(&mut self, spot: &Spot<'_>) -> Program {
+    fn program(&mut self, spot: &ValueSpot<'_>) -> Program {
         for word in spot.items("cmd").into_iter().chain(spot.get("shell")) {
             self.require(&word, |word| {
                 let message = "no command has the character U+0000; take it out";
@@ -143,7 +143,7 @@ impl<'p> Checks<'p> {
     }
 
     /// Tells a variable that no program can have.
-    fn variable(&mut self, name: &str, value: &Spot<'_>) {
+    fn variable(&mut self, name: &str, value: &ValueSpot<'_>) {
         let is_first = |c: char| c.is_ascii_alphabetic() || c == '_';
         let is_plain = |c: char| is_first(c) || c.is_ascii_digit();
         if !name.starts_with(is_first) || !name.chars().all(is_plain) {
@@ -157,7 +157,7 @@ impl<'p> Checks<'p> {
         }
     }
 
-    fn pattern(&mut self, spot: &Spot<'_>, key: &str) -> Option<String> {
+    fn pattern(&mut self, spot: &ValueSpot<'_>, key: &str) -> Option<String> {
         let spot = spot.get(key)?;
         let text = spot.as_text()?;
         if let Err(reason) = pattern::compile(text) {
@@ -167,7 +167,7 @@ impl<'p> Checks<'p> {
         Some(text.to_owned())
     }
 
-    fn keep(&mut self, spot: &Spot<'_>) -> Option<String> {
+    fn keep(&mut self, spot: &ValueSpot<'_>) -> Option<String> {
         let text = self.pattern(spot, "keep")?;
         if let Ok(pattern) = pattern::compile(&text)
             && pattern.captures_len() != 2
@@ -182,7 +182,7 @@ impl<'p> Checks<'p> {
         Some(text)
     }
 
-    fn files(&mut self, spot: &Spot<'_>) -> BTreeMap<String, String> {
+    fn files(&mut self, spot: &ValueSpot<'_>) -> BTreeMap<String, String> {
         let files = spot.section("files");
         let mut found = BTreeMap::new();
         for (path, text) in files.entries() {
@@ -202,7 +202,7 @@ impl<'p> Checks<'p> {
     }
 
     /// Tells what a check that a person makes cannot have.
-    fn tell_not_for_persons(&mut self, spot: &Spot<'_>, check: &Check) {
+    fn tell_not_for_persons(&mut self, spot: &ValueSpot<'_>, check: &Check) {
         let is_plain = |key: &str| match key {
             "time_limit" => spot.text(key).as_deref() == Some("5m"),
             "network" => !spot.flag(key),
@@ -217,7 +217,7 @@ impl<'p> Checks<'p> {
     }
 
     /// Tells a check that nothing could fail.
-    fn tell_idle(&mut self, spot: &Spot<'_>, check: &Check) {
+    fn tell_idle(&mut self, spot: &ValueSpot<'_>, check: &Check) {
         let patterns = ["must_match", "must_not_match", "keep"];
         let judges = patterns.iter().any(|key| spot.get(key).is_some());
         if check.exit == Exit::Any && !judges {
@@ -227,7 +227,7 @@ impl<'p> Checks<'p> {
         }
     }
 
-    fn require(&mut self, spot: &Spot<'_>, check: impl Fn(&str) -> Result<(), String>) {
+    fn require(&mut self, spot: &ValueSpot<'_>, check: impl Fn(&str) -> Result<(), String>) {
         let told = spot.as_text().map(check);
         if let Some(Err(message)) = told {
             self.problems.push(spot.problem(message));

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::problem::FileProblem;
-use super::spot::Spot;
+use super::spot::ValueSpot;
 use crate::nearest::nearest;
 use crate::workflow::manifest::Feature;
 
@@ -11,7 +11,11 @@ use crate::workflow::manifest::Feature;
 const MAX_MEANT: usize = 100;
 
 /// Tells features that wait for one that there is not, and circles.
-pub(super) fn check(features: &[Feature], spots: &[Spot<'_>], problems: &mut Vec<FileProblem>) {
+pub(super) fn check(
+    features: &[Feature],
+    spots: &[ValueSpot<'_>],
+    problems: &mut Vec<FileProblem>,
+) {
     let ids = || features.iter().map(|feature| &*feature.id);
     // Of two with one name, which is reported elsewhere, the first counts.
     let at: BTreeMap<&str, usize> = ids().enumerate().map(|(at, id)| (id, at)).rev().collect();

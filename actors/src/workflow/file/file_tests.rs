@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::workflow::manifest::{
-    Asks, Budget, Exit, FailFast, Gates, GitMode, Mode, OnChange, Permissions, Policy, Program,
-    Protect, Regression, VerifyWhere, When, Workspace,
+    Budget, CheckTime, Exit, FailFast, Gates, GitMode, OnChange, Permissions, Program, Protect,
+    QuestionPolicy, Regression, RunMode, VerifyWhere, WorkflowPolicy, WorkspaceSettings,
 };
 
 /// The example of the specification.
@@ -25,7 +25,7 @@ cmd = ["t"]
 "#;
 
 fn toml(text: &str) -> Manifest {
-    read(text.as_bytes(), Format::Toml, FeatureList::Needed).unwrap()
+    read(text.as_bytes(), FileFormat::Toml, FeatureList::Needed).unwrap()
 }
 
 /// The same file in JSON.
@@ -38,12 +38,12 @@ fn as_json(text: &str) -> Value {
 fn a_file_says_the_same_in_toml_and_in_json() {
     for text in [EXAMPLE, LEAST] {
         let in_json = as_json(text).to_string();
-        let manifest = read(in_json.as_bytes(), Format::Json, FeatureList::Needed);
+        let manifest = read(in_json.as_bytes(), FileFormat::Json, FeatureList::Needed);
         assert_eq!(manifest.unwrap(), toml(text));
     }
-    assert_eq!(Format::of_name("a/b.JSON"), Format::Json);
+    assert_eq!(FileFormat::of_name("a/b.JSON"), FileFormat::Json);
     for name in ["a.toml", "a", "json", "a.json5"] {
-        assert_eq!(Format::of_name(name), Format::Toml, "{name}");
+        assert_eq!(FileFormat::of_name(name), FileFormat::Toml, "{name}");
     }
 }
 
@@ -75,7 +75,7 @@ fn what_a_file_leaves_out_has_its_default() {
     let check = &feature.checks[0];
     assert_eq!(
         (&*check.id, check.exit, check.when),
-        ("a.1", Exit::Code(0), When::Always)
+        ("a.1", Exit::Code(0), CheckTime::Always)
     );
     assert_eq!((check.red, check.flaky, check.hidden), (true, 0, false));
     let command = check.command.as_ref().unwrap();
@@ -86,8 +86,8 @@ fn what_a_file_leaves_out_has_its_default() {
         manifest,
         Manifest {
             objective: "x".to_owned(),
-            mode: Mode::Strict,
-            workspace: Workspace {
+            mode: RunMode::Strict,
+            workspace: WorkspaceSettings {
                 git: GitMode::Worktree,
                 branch: "harness/{name}".to_owned(),
                 prepare: vec![],
@@ -101,7 +101,7 @@ fn what_a_file_leaves_out_has_its_default() {
                 scripts: true,
                 on_change: OnChange::Reject,
             },
-            policy: Policy {
+            policy: WorkflowPolicy {
                 max_turns_per_run: 3,
                 max_features_per_run: 1,
                 retry_budget: 2,
@@ -121,7 +121,7 @@ fn what_a_file_leaves_out_has_its_default() {
             },
             permissions: Permissions {
                 mode: "sandbox".to_owned(),
-                asks: Asks::Pause,
+                asks: QuestionPolicy::Pause,
                 allow: vec![],
                 model: None,
             },
@@ -140,7 +140,7 @@ fn what_a_file_leaves_out_has_its_default() {
 #[test]
 fn the_example_says_what_it_says() {
     let manifest = toml(EXAMPLE);
-    assert_eq!(manifest.mode, Mode::Bounded);
+    assert_eq!(manifest.mode, RunMode::Bounded);
     assert_eq!(manifest.policy.max_iterations, None);
     let [first, second] = &manifest.workspace.prepare[..] else {
         panic!("{manifest:?}");
@@ -160,7 +160,7 @@ fn the_example_says_what_it_says() {
     assert_eq!(command.time_limit_s, 270);
     assert_eq!(
         (manifest.checks[1].when, manifest.checks[1].red),
-        (When::Final, false)
+        (CheckTime::Final, false)
     );
     let ids = |checks: &[crate::workflow::manifest::Check]| -> Vec<String> {
         checks.iter().map(|check| check.id.clone()).collect()
@@ -209,7 +209,7 @@ fn what_may_be_without_a_bound_says_so() {
 #[test]
 fn a_list_of_features_may_be_left_out_where_somebody_makes_it_later() {
     let none = "[workflow]\nobjective = \"x\"\n";
-    let read = |text: &str, list| read(text.as_bytes(), Format::Toml, list);
+    let read = |text: &str, list| read(text.as_bytes(), FileFormat::Toml, list);
     assert!(
         read(none, FeatureList::MayBeLeftOut)
             .unwrap()

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 
-use super::node::{Entry, Node, Value};
+use super::node::{Node, NodeEntry, Value};
 use super::problem::FileProblem;
 
 /// The values of a text.
@@ -69,14 +69,14 @@ impl<'de> Visitor<'de> for Anything {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value, A::Error> {
-        let mut entries: Vec<Entry> = Vec::new();
+        let mut entries: Vec<NodeEntry> = Vec::new();
         let mut names = std::collections::HashSet::new();
         while let Some((name, value)) = map.next_entry::<String, Value>()? {
             if !names.insert(name.clone()) {
                 return Err(A::Error::custom(format!("duplicate key {name:?}")));
             }
             let node = node_without_line(value);
-            entries.push(Entry { name, node });
+            entries.push(NodeEntry { name, node });
         }
         Ok(Value::Table(entries))
     }

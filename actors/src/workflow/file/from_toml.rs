@@ -3,7 +3,7 @@
 use toml::Spanned;
 use toml::de::{DeInteger, DeTable, DeValue};
 
-use super::node::{Entry, Node, Value};
+use super::node::{Node, NodeEntry, Value};
 use super::problem::FileProblem;
 
 /// The values of a text.
@@ -11,7 +11,7 @@ use super::problem::FileProblem;
 /// # Errors
 /// The places where it is not TOML, one a line.
 pub(super) fn node(text: &str) -> Result<Node, Vec<FileProblem>> {
-    let lines = Lines::from_text(text);
+    let lines = LineOffsets::from_text(text);
     let (table, errors) = DeTable::parse_recoverable(text);
     if errors.is_empty() {
         return Ok(Node {
@@ -31,9 +31,9 @@ pub(super) fn node(text: &str) -> Result<Node, Vec<FileProblem>> {
 }
 
 /// Offsets of the lines of a text.
-struct Lines(Vec<usize>);
+struct LineOffsets(Vec<usize>);
 
-impl Lines {
+impl LineOffsets {
     fn from_text(text: &str) -> Self {
         let behind = text.match_indices('\n').map(|(at, _)| at + 1);
         Self(std::iter::once(0).chain(behind).collect())
@@ -49,7 +49,7 @@ impl Lines {
         entries.sort_by_key(|(name, _)| name.span().start);
         let entry = |(name, value): (&Spanned<_>, &Spanned<DeValue<'_>>)| {
             let name: &Spanned<std::borrow::Cow<'_, str>> = name;
-            Entry {
+            NodeEntry {
                 name: name.get_ref().clone().into_owned(),
                 node: Node {
                     line: Some(self.at(name.span().start)),

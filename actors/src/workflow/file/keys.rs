@@ -2,29 +2,31 @@
 
 /// A table of the file.
 #[derive(Debug)]
-pub(in crate::workflow) struct Section {
+pub(in crate::workflow) struct TableSpec {
     /// Its purpose.
     pub(in crate::workflow) about: &'static str,
     /// Its keys, in groups that several tables share.
-    pub(in crate::workflow) groups: &'static [&'static [Key]],
+    pub(in crate::workflow) groups: &'static [&'static [KeySpec]],
     /// Keys of which it has exactly one; empty if it has none of these.
     pub(in crate::workflow) one_of: &'static [&'static str],
 }
 
-impl Section {
+impl TableSpec {
     /// Its keys.
-    pub(in crate::workflow) fn keys(&self) -> impl Iterator<Item = &'static Key> + Clone + use<> {
+    pub(in crate::workflow) fn keys(
+        &self,
+    ) -> impl Iterator<Item = &'static KeySpec> + Clone + use<> {
         self.groups.iter().copied().flatten()
     }
 }
 
 /// A key of a table.
 #[derive(Debug)]
-pub(in crate::workflow) struct Key {
+pub(in crate::workflow) struct KeySpec {
     /// Its name.
     pub(in crate::workflow) name: &'static str,
     /// The values that it may have.
-    pub(in crate::workflow) kind: Kind,
+    pub(in crate::workflow) kind: KeyKind,
     /// Its value if the file has none.
     pub(in crate::workflow) without: Without,
     /// Its purpose.
@@ -33,7 +35,7 @@ pub(in crate::workflow) struct Key {
 
 /// The values that a key may have.
 #[derive(Debug)]
-pub(in crate::workflow) enum Kind {
+pub(in crate::workflow) enum KeyKind {
     /// A text that is not blank.
     Text,
     /// A name of letters, digits, `-`, `_` and `.`.
@@ -75,9 +77,9 @@ pub(in crate::workflow) enum Kind {
     /// Texts with names.
     TextMap,
     /// One table.
-    One(&'static Section),
+    One(&'static TableSpec),
     /// A list of tables.
-    Many(&'static Section),
+    Many(&'static TableSpec),
     /// A key that no file may give, and why.
     Refused(&'static str),
 }
@@ -110,8 +112,8 @@ const DAY: u64 = 24 * 60 * 60;
 /// The largest number of things.
 const MANY: i64 = u32::MAX as i64;
 
-const fn key(name: &'static str, kind: Kind, without: Without, about: &'static str) -> Key {
-    Key {
+const fn key(name: &'static str, kind: KeyKind, without: Without, about: &'static str) -> KeySpec {
+    KeySpec {
         name,
         kind,
         without,
@@ -119,32 +121,32 @@ const fn key(name: &'static str, kind: Kind, without: Without, about: &'static s
     }
 }
 
-const fn one_of(words: &'static [&'static str]) -> Kind {
-    Kind::OneOf { words, hint: "" }
+const fn one_of(words: &'static [&'static str]) -> KeyKind {
+    KeyKind::OneOf { words, hint: "" }
 }
 
-const fn count(min: i64) -> Kind {
-    Kind::Whole {
+const fn count(min: i64) -> KeyKind {
+    KeyKind::Whole {
         min,
         max: MANY,
         or: None,
     }
 }
 
-const fn only(groups: &'static [&'static [Key]], about: &'static str) -> Section {
-    Section {
+const fn only(groups: &'static [&'static [KeySpec]], about: &'static str) -> TableSpec {
+    TableSpec {
         about,
         groups,
         one_of: &[],
     }
 }
 
-use Kind::{Flag, Id, Many, Money, One, Refused, Text, TextMap, Texts, Time, Whole, Yes};
+use KeyKind::{Flag, Id, Many, Money, One, Refused, Text, TextMap, Texts, Time, Whole, Yes};
 use Without::{Needed, Nothing};
 
 /// The whole file.
 #[rustfmt::skip]
-pub(in crate::workflow) static FILE: Section = only(&[&[
+pub(in crate::workflow) static FILE: TableSpec = only(&[&[
     key("workflow", One(&WORKFLOW), Nothing, "The purpose of it all."),
     key("workspace", One(&WORKSPACE), Nothing, "Where the work is done."),
     key("health", Many(&HEALTH), Nothing, "Checks of the base tree before work on it."),
@@ -161,7 +163,7 @@ pub(in crate::workflow) static FILE: Section = only(&[&[
 ]], "A workflow: what is to be done, and the checks that say that it is.");
 
 #[rustfmt::skip]
-static WORKFLOW: Section = only(&[&[
+static WORKFLOW: TableSpec = only(&[&[
     key("objective", Text, Needed, "The purpose of it all."),
     key("mode", one_of(&["strict", "bounded", "unlimited"]), Without::Text("strict"),
         "How many features a run may take: one, at most policy.max_features_per_run, or all that are open."),
@@ -170,8 +172,8 @@ static WORKFLOW: Section = only(&[&[
 ]], "The purpose of it all.");
 
 #[rustfmt::skip]
-static WORKSPACE: Section = only(&[&[
-    key("git", Kind::OneOf { words: &["worktree", "in_place"], hint: "a workflow commits what it accepts and rolls back what it does not, so that it needs git; write \"worktree\", and `git init` where there is no repository" },
+static WORKSPACE: TableSpec = only(&[&[
+    key("git", KeyKind::OneOf { words: &["worktree", "in_place"], hint: "a workflow commits what it accepts and rolls back what it does not, so that it needs git; write \"worktree\", and `git init` where there is no repository" },
         Without::Text("worktree"), "How git is used: a linked worktree, or the repository's own clean one."),
     key("branch", Text, Without::Text("harness/{name}"),
         "The branch of the work; {name} stands for the workflow's name."),
@@ -181,7 +183,7 @@ static WORKSPACE: Section = only(&[&[
 ]], "Where the work is done.");
 
 #[rustfmt::skip]
-const RUNS: &[Key] = &[
+const RUNS: &[KeySpec] = &[
     key("cmd", Texts { min: 1 }, Nothing, "A program with its arguments; no shell looks at them."),
     key("shell", Text, Nothing, "A line for bash -c."),
     key("cwd", Text, Nothing, "The folder it runs in, below the root."),
@@ -191,7 +193,7 @@ const RUNS: &[Key] = &[
 ];
 
 #[rustfmt::skip]
-const JUDGED: &[Key] = &[
+const JUDGED: &[KeySpec] = &[
     key("exit", Whole { min: 0, max: 255, or: Some(ANY) }, Without::Whole(0), "The exit code it has to have."),
     key("must_match", Text, Nothing,
         "A regular expression that some line of its output has to match; else the check is vacuous."),
@@ -200,7 +202,7 @@ const JUDGED: &[Key] = &[
 ];
 
 #[rustfmt::skip]
-const ACCEPTS: &[Key] = &[
+const ACCEPTS: &[KeySpec] = &[
     key("manual", Yes, Nothing, "A person judges it."),
     key("keep", Text, Nothing,
         "A regular expression with one group, the names of passing tests: each name that it found on the last accepted tree it has to find again."),
@@ -210,7 +212,7 @@ const ACCEPTS: &[Key] = &[
 ];
 
 #[rustfmt::skip]
-const OF_HEALTH: &[Key] = &[
+const OF_HEALTH: &[KeySpec] = &[
     key("id", Id, Needed, "Its name, unique among the checks."),
     key("manual", Refused("a health check is a command; give cmd or shell"), Nothing, "It cannot be given."),
     key("keep", Refused("a health check has no accepted tree to compare with; leave it out"), Nothing, "It cannot be given."),
@@ -219,7 +221,7 @@ const OF_HEALTH: &[Key] = &[
 ];
 
 #[rustfmt::skip]
-const OF_ALL: &[Key] = &[
+const OF_ALL: &[KeySpec] = &[
     key("id", Id, Needed, "Its name, unique among the checks."),
     key("when", one_of(&["always", "final"]), Without::Text("always"),
         "Whether it runs for every candidate or only at the end."),
@@ -227,10 +229,10 @@ const OF_ALL: &[Key] = &[
 ];
 
 #[rustfmt::skip]
-const OF_FEATURE: &[Key] = &[
+const OF_FEATURE: &[KeySpec] = &[
     key("id", Id, Nothing, "Its name, unique among the checks; <feature>.<n> if left out."),
     key("red", Flag, Without::Flag(true), "Whether it has to fail on the base first."),
-    key("when", Kind::OneOf { words: &["always"], hint: "a feature's check runs for its candidates; only a [[check]] can wait for the end" },
+    key("when", KeyKind::OneOf { words: &["always"], hint: "a feature's check runs for its candidates; only a [[check]] can wait for the end" },
         Nothing, "When it runs."),
 ];
 
@@ -238,52 +240,52 @@ const PROGRAM: &[&str] = &["cmd", "shell"];
 const PROGRAM_OR_PERSON: &[&str] = &["cmd", "shell", "manual"];
 
 #[rustfmt::skip]
-const TELLS: &[Key] = &[
+const TELLS: &[KeySpec] = &[
     key("cmd", Texts { min: 1 }, Nothing, "A program with its arguments; no shell looks at them."),
     key("shell", Text, Nothing, "A line for bash -c."),
     key("env", TextMap, Nothing, "Variables of its environment."),
     key("network", Flag, Without::Flag(false), "Whether it reaches the network."),
 ];
 
-static NOTIFY: Section = Section {
+static NOTIFY: TableSpec = TableSpec {
     about: "The command that tells people of a completion, a pause and a gate.",
     groups: &[TELLS],
     one_of: PROGRAM,
 };
 
 #[rustfmt::skip]
-static SCHEDULE: Section = only(&[&[
+static SCHEDULE: TableSpec = only(&[&[
     key("every", Time { max: None, or: None }, Nothing, "How long after one start the next one comes; in place of `at`."),
     key("at", Texts { min: 1 }, Nothing, "The times of day of its starts, in UTC, such as 03:30; in place of `every`."),
     key("window", Text, Nothing, "When it may work, in UTC, such as 22:00-06:00; outside it pauses until the next one."),
 ]], "When it starts by itself, and when it may work.");
 
-static COMMAND: Section = Section {
+static COMMAND: TableSpec = TableSpec {
     about: "A command.",
     groups: &[RUNS],
     one_of: PROGRAM,
 };
 
-static HEALTH: Section = Section {
+static HEALTH: TableSpec = TableSpec {
     about: "A check of the base tree.",
     groups: &[OF_HEALTH, RUNS, JUDGED],
     one_of: PROGRAM,
 };
 
-static GLOBAL: Section = Section {
+static GLOBAL: TableSpec = TableSpec {
     about: "A check of every candidate.",
     groups: &[OF_ALL, RUNS, JUDGED, ACCEPTS],
     one_of: PROGRAM_OR_PERSON,
 };
 
-static OWN: Section = Section {
+static OWN: TableSpec = TableSpec {
     about: "A check that accepts the feature.",
     groups: &[OF_FEATURE, RUNS, JUDGED, ACCEPTS],
     one_of: PROGRAM_OR_PERSON,
 };
 
 #[rustfmt::skip]
-static FEATURE: Section = only(&[&[
+static FEATURE: TableSpec = only(&[&[
     key("id", Id, Needed, "Its name, unique among the features."),
     key("description", Text, Needed, "The wish."),
     key("steps", Texts { min: 0 }, Without::Texts(&[]), "How to see that it works, for the model."),
@@ -298,7 +300,7 @@ static FEATURE: Section = only(&[&[
 ]], "A unit of work with the checks that accept it.");
 
 #[rustfmt::skip]
-static PROTECT: Section = only(&[&[
+static PROTECT: TableSpec = only(&[&[
     key("paths", Texts { min: 0 }, Without::Texts(&["tests/**", ".harness/**", ".github/**"]),
         "Globs below the root: * within a name, ** over folders."),
     key("scripts", Flag, Without::Flag(true),
@@ -308,7 +310,7 @@ static PROTECT: Section = only(&[&[
 ]], "Files that no iteration may change.");
 
 #[rustfmt::skip]
-static POLICY: Section = only(&[&[
+static POLICY: TableSpec = only(&[&[
     key("max_turns_per_run", count(1), Without::Whole(3), "Prompts for one feature in one iteration."),
     key("max_features_per_run", count(1), Without::Whole(1), "Features in one run; 1 in strict mode."),
     key("retry_budget", count(0), Without::Whole(2), "Rejected attempts in one iteration that are followed by another."),
@@ -319,14 +321,14 @@ static POLICY: Section = only(&[&[
 ]], "How often, how much, and what ends a run.");
 
 #[rustfmt::skip]
-static FAIL_FAST: Section = only(&[&[
+static FAIL_FAST: TableSpec = only(&[&[
     key("health", Flag, Without::Flag(true), "A failed health check."),
     key("chat", Flag, Without::Flag(false), "A failed conversation."),
     key("validation", Flag, Without::Flag(false), "A rejected candidate."),
 ]], "The failures that end a run at once.");
 
 #[rustfmt::skip]
-static BUDGET: Section = only(&[&[
+static BUDGET: TableSpec = only(&[&[
     key("tokens", Whole { min: 1, max: i64::MAX, or: Some(UNLIMITED) }, Without::Whole(10_000_000), "Tokens in all."),
     key("cost_usd", Money, Nothing, "US dollars in all; without a bound if left out."),
     key("active", Time { max: None, or: Some(UNLIMITED) }, Without::Text("8h"), "Time in which it works."),
@@ -334,8 +336,8 @@ static BUDGET: Section = only(&[&[
 ]], "The limits of its usage.");
 
 #[rustfmt::skip]
-static PERMISSIONS: Section = only(&[&[
-    key("mode", Kind::OneOf { words: &["plan", "ask", "edits", "sandbox", "locked"], hint: "a workflow never has full access" },
+static PERMISSIONS: TableSpec = only(&[&[
+    key("mode", KeyKind::OneOf { words: &["plan", "ask", "edits", "sandbox", "locked"], hint: "a workflow never has full access" },
         Without::Text("sandbox"), "The mode of its conversations."),
     key("asks", one_of(&["pause", "deny"]), Without::Text("pause"), "The fate of a question to a person."),
     key("allow", Texts { min: 0 }, Without::Texts(&[]), "Rules that allow, such as bash(cargo test *)."),
@@ -343,13 +345,13 @@ static PERMISSIONS: Section = only(&[&[
 ]], "The rights of the model.");
 
 #[rustfmt::skip]
-static VERIFY: Section = only(&[&[
+static VERIFY: TableSpec = only(&[&[
     key("where", one_of(&["fresh", "in_place"]), Without::Text("fresh"),
         "Where checks run: in a new worktree of the candidate, or where the model worked."),
 ]], "How checks run.");
 
 #[rustfmt::skip]
-static GATES: Section = only(&[&[
+static GATES: TableSpec = only(&[&[
     key("plan", Flag, Without::Flag(true), "Whether a person approves the file before anything of it runs."),
     key("accept", one_of(&["none", "each"]), Without::Text("none"), "Which candidates a person accepts besides."),
 ]], "Where a person has to say yes.");

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::problem::FileProblem;
-use super::spot::Spot;
+use super::spot::ValueSpot;
 
 /// Maximum length of a name, in bytes.
 pub(in crate::workflow) const MAX_NAME: usize = 64;
@@ -32,11 +32,16 @@ pub(super) fn check(name: &str) -> Result<(), String> {
 
 /// The names that were given, with where each was given first.
 #[derive(Debug, Default)]
-pub(super) struct Taken(BTreeMap<String, String>);
+pub(super) struct TakenNames(BTreeMap<String, String>);
 
-impl Taken {
+impl TakenNames {
     /// Notes a name.
-    pub(super) fn take(&mut self, name: &str, spot: &Spot<'_>, problems: &mut Vec<FileProblem>) {
+    pub(super) fn take(
+        &mut self,
+        name: &str,
+        spot: &ValueSpot<'_>,
+        problems: &mut Vec<FileProblem>,
+    ) {
         if let Some(first) = self.0.get(name) {
             problems.push(spot.problem(format!(
                 "{name:?} is the name of {first} already; give each its own"
@@ -48,7 +53,7 @@ impl Taken {
 }
 
 /// Reports a problem if a feature may not have that name.
-pub(super) fn check_feature(name: &str, spot: &Spot<'_>, problems: &mut Vec<FileProblem>) {
+pub(super) fn check_feature(name: &str, spot: &ValueSpot<'_>, problems: &mut Vec<FileProblem>) {
     if name == REPAIR {
         problems.push(spot.problem(format!(
             "{name:?} is the service's own feature; choose another name"

@@ -27,14 +27,14 @@ pub(super) enum Value {
     /// Several values.
     List(Vec<Node>),
     /// Values with names, in the order of the file.
-    Table(Vec<Entry>),
+    Table(Vec<NodeEntry>),
     /// A value of the wrong kind, which was reported already.
     Wrong,
 }
 
 /// A value with its name.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Entry {
+pub(super) struct NodeEntry {
     /// The name.
     pub(super) name: String,
     /// The value. Its line is that of the name.

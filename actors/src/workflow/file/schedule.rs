@@ -2,12 +2,12 @@
 
 use super::duration;
 use super::problem::FileProblem;
-use super::spot::Spot;
-use crate::workflow::schedule::{DayTime, Schedule, Window};
+use super::spot::ValueSpot;
+use crate::workflow::schedule::{DayTime, DayWindow, Schedule};
 
 /// The schedule of a file. `None` if the file has none.
-pub(super) fn schedule(file: &Spot<'_>, problems: &mut Vec<FileProblem>) -> Option<Schedule> {
-    let spot = file.get("schedule").filter(Spot::is_table)?;
+pub(super) fn schedule(file: &ValueSpot<'_>, problems: &mut Vec<FileProblem>) -> Option<Schedule> {
+    let spot = file.get("schedule").filter(ValueSpot::is_table)?;
     let (every, at, window) = (spot.get("every"), spot.get("at"), spot.get("window"));
     if every.is_some() && at.is_some() {
         let message = "`every` and `at` both say when it starts; keep one of them";
@@ -16,7 +16,7 @@ pub(super) fn schedule(file: &Spot<'_>, problems: &mut Vec<FileProblem>) -> Opti
     if every.is_none() && at.is_none() && window.is_none() {
         return None;
     }
-    let mut told = |spot: &Spot<'_>, message: String| problems.push(spot.problem(message));
+    let mut told = |spot: &ValueSpot<'_>, message: String| problems.push(spot.problem(message));
     let mut times = Vec::new();
     for spot in spot.items("at") {
         match spot
@@ -29,7 +29,7 @@ pub(super) fn schedule(file: &Spot<'_>, problems: &mut Vec<FileProblem>) -> Opti
         }
     }
     let window = window.and_then(|spot| {
-        let window = Window::try_from(spot.as_text()?.to_owned());
+        let window = DayWindow::try_from(spot.as_text()?.to_owned());
         window.map_err(|message| told(&spot, message)).ok()
     });
     let every = every.and_then(|spot| duration::seconds(spot.as_text()?));

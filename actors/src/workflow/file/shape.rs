@@ -1,9 +1,9 @@
 //! Checks that the values of a file are of the right kind: reports the wrong ones, and fills in defaults.
 
 use super::duration;
-use super::keys::{FILE, Key, Kind, Section, Without};
+use super::keys::{FILE, KeyKind, KeySpec, TableSpec, Without};
 use super::names;
-use super::node::{Entry, Node, Value};
+use super::node::{Node, NodeEntry, Value};
 use super::problem::FileProblem;
 use super::spot::joined;
 use crate::nearest::nearest;
@@ -18,7 +18,7 @@ struct Shaping<'p> {
 }
 
 /// A value, or the reason why it cannot be used.
-type Told<T> = Result<T, String>;
+type ShapedValue<T> = Result<T, String>;
 
 impl Shaping<'_> {
     fn tell(&mut self, place: String, line: Option<usize>, message: String) {
@@ -29,7 +29,7 @@ impl Shaping<'_> {
         });
     }
 
-    fn section(&mut self, given: &Node, section: &'static Section, place: &str) -> Node {
+    fn section(&mut self, given: &Node, section: &'static TableSpec, place: &str) -> Node {
         let line = given.line;
         let Value::Table(entries) = &given.value else {
             let name = if place.is_empty() { "the file" } else { place };
@@ -50,7 +50,7 @@ impl Shaping<'_> {
                 Some(node) => Some(self.value(node, key, &place)),
                 None => self.without(key, &place, line),
             };
-            shaped.extend(node.map(|node| Entry {
+            shaped.extend(node.map(|node| NodeEntry {
                 name: key.name.to_owned(),
                 node,
             }));
@@ -61,7 +61,7 @@ impl Shaping<'_> {
         }
     }
 
-    fn tell_unknown(&mut self, entries: &[Entry], section: &'static Section, place: &str) {
+    fn tell_unknown(&mut self, entries: &[NodeEntry], section: &'static TableSpec, place: &str) {
         let names = || section.keys().map(|key| key.name);
         for entry in entries {
             let name = &*entry.name;
@@ -70,7 +70,7 @@ impl Shaping<'_> {
             }
             let usable = section
                 .keys()
-                .filter(|key| !matches!(key.kind, Kind::Refused(_)));
+                .filter(|key| !matches!(key.kind, KeyKind::Refused(_)));
             let usable = usable.map(|key| key.name);
             let way_out = match nearest(name, usable.clone()) {
                 Some(meant) => format!("did you mean {meant:?}?"),
@@ -86,8 +86,8 @@ impl Shaping<'_> {
 
     fn tell_not_one(
         &mut self,
-        entries: &[Entry],
-        section: &Section,
+        entries: &[NodeEntry],
+        section: &TableSpec,
         place: &str,
         line: Option<usize>,
     ) {
@@ -109,7 +109,7 @@ impl Shaping<'_> {
     }
 
     /// The default of a key that is not given.
-    fn without(&mut self, key: &Key, place: &str, line: Option<usize>) -> Option<Node> {
+    fn without(&mut self, key: &KeySpec, place: &str, line: Option<usize>) -> Option<Node> {
         match (key.without, &key.kind) {
             (Without::Needed, _) => {
                 let about = key.about;
@@ -118,7 +118,7 @@ impl Shaping<'_> {
                 None
             }
             // Its keys have separate defaults, or are required.
-            (Without::Nothing, Kind::One(section)) if section.one_of.is_empty() => {
+            (Without::Nothing, KeyKind::One(section)) if section.one_of.is_empty() => {
                 let value = Value::Table(Vec::new());
                 Some(self.section(&Node { line, value }, section, place))
             }
@@ -126,22 +126,22 @@ impl Shaping<'_> {
         }
     }
 
-    fn value(&mut self, given: &Node, key: &Key, place: &str) -> Node {
+    fn value(&mut self, given: &Node, key: &KeySpec, place: &str) -> Node {
         let line = given.line;
         match &key.kind {
-            Kind::One(section) => return self.section(given, section, place),
-            Kind::Many(section) => return self.sections(given, section, place),
-            Kind::Texts { min } => return self.texts(given, *min, place),
-            Kind::TextMap => return self.text_map(given, place),
-            Kind::Text
-            | Kind::Id
-            | Kind::Flag
-            | Kind::Yes
-            | Kind::Whole { .. }
-            | Kind::Money
-            | Kind::Time { .. }
-            | Kind::OneOf { .. }
-            | Kind::Refused(_) => {}
+            KeyKind::One(section) => return self.section(given, section, place),
+            KeyKind::Many(section) => return self.sections(given, section, place),
+            KeyKind::Texts { min } => return self.texts(given, *min, place),
+            KeyKind::TextMap => return self.text_map(given, place),
+            KeyKind::Text
+            | KeyKind::Id
+            | KeyKind::Flag
+            | KeyKind::Yes
+            | KeyKind::Whole { .. }
+            | KeyKind::Money
+            | KeyKind::Time { .. }
+            | KeyKind::OneOf { .. }
+            | KeyKind::Refused(_) => {}
         }
         match single(&given.value, &key.kind) {
             Ok(()) => given.clone(),
@@ -162,7 +162,7 @@ impl Shaping<'_> {
         None
     }
 
-    fn sections(&mut self, given: &Node, section: &'static Section, place: &str) -> Node {
+    fn sections(&mut self, given: &Node, section: &'static TableSpec, place: &str) -> Node {
         let Some(items) = self.items(given, "tables", place) else {
             return wrong(given.line);
         };
@@ -246,26 +246,26 @@ fn default(without: Without) -> Option<Value> {
 }
 
 /// Checks that a single value is of a kind.
-fn single(value: &Value, kind: &Kind) -> Told<()> {
+fn single(value: &Value, kind: &KeyKind) -> ShapedValue<()> {
     match kind {
-        Kind::Text => text(value),
-        Kind::Id => text(value).and_then(|()| names::check(type_name(value))),
-        Kind::Flag => is(matches!(value, Value::Flag(_)), value, "true or false"),
-        Kind::Yes if *value == Value::Flag(false) => {
+        KeyKind::Text => text(value),
+        KeyKind::Id => text(value).and_then(|()| names::check(type_name(value))),
+        KeyKind::Flag => is(matches!(value, Value::Flag(_)), value, "true or false"),
+        KeyKind::Yes if *value == Value::Flag(false) => {
             Err("false says nothing; leave it out".to_owned())
         }
-        Kind::Yes => is(*value == Value::Flag(true), value, "true"),
-        Kind::Whole { min, max, or } => check_integer(value, *min, *max, *or),
-        Kind::Money => money(value),
-        Kind::Time { max, or } => time(value, *max, *or),
-        Kind::OneOf { words, hint } => one_of(value, words, hint),
-        Kind::Refused(why) => Err((*why).to_owned()),
+        KeyKind::Yes => is(*value == Value::Flag(true), value, "true"),
+        KeyKind::Whole { min, max, or } => check_integer(value, *min, *max, *or),
+        KeyKind::Money => money(value),
+        KeyKind::Time { max, or } => time(value, *max, *or),
+        KeyKind::OneOf { words, hint } => one_of(value, words, hint),
+        KeyKind::Refused(why) => Err((*why).to_owned()),
         // These are looked at part by part.
-        Kind::One(_) | Kind::Many(_) | Kind::Texts { .. } | Kind::TextMap => Ok(()),
+        KeyKind::One(_) | KeyKind::Many(_) | KeyKind::Texts { .. } | KeyKind::TextMap => Ok(()),
     }
 }
 
-fn is(it_is: bool, value: &Value, wanted: &str) -> Told<()> {
+fn is(it_is: bool, value: &Value, wanted: &str) -> ShapedValue<()> {
     let message = || format!("has to be {wanted}, and is {}", value.kind());
     if it_is { Ok(()) } else { Err(message()) }
 }
@@ -278,11 +278,11 @@ fn type_name(value: &Value) -> &str {
     text
 }
 
-fn any_text(value: &Value) -> Told<()> {
+fn any_text(value: &Value) -> ShapedValue<()> {
     is(matches!(value, Value::Text(_)), value, "a text")
 }
 
-fn text(value: &Value) -> Told<()> {
+fn text(value: &Value) -> ShapedValue<()> {
     any_text(value)?;
     if type_name(value).trim().is_empty() {
         return Err("is blank; write something".to_owned());
@@ -290,7 +290,7 @@ fn text(value: &Value) -> Told<()> {
     Ok(())
 }
 
-fn check_integer(value: &Value, min: i64, max: i64, or: Option<&str>) -> Told<()> {
+fn check_integer(value: &Value, min: i64, max: i64, or: Option<&str>) -> ShapedValue<()> {
     if or.is_some_and(|word| type_name(value) == word) {
         return Ok(());
     }
@@ -313,7 +313,7 @@ fn check_integer(value: &Value, min: i64, max: i64, or: Option<&str>) -> Told<()
     Ok(())
 }
 
-fn money(value: &Value) -> Told<()> {
+fn money(value: &Value) -> ShapedValue<()> {
     is(
         matches!(value, Value::Whole(_) | Value::Number(_)),
         value,
@@ -330,7 +330,7 @@ fn money(value: &Value) -> Told<()> {
     }
 }
 
-fn time(value: &Value, max: Option<u64>, or: Option<&str>) -> Told<()> {
+fn time(value: &Value, max: Option<u64>, or: Option<&str>) -> ShapedValue<()> {
     if or.is_some_and(|word| type_name(value) == word) {
         return Ok(());
     }
@@ -354,7 +354,7 @@ fn time(value: &Value, max: Option<u64>, or: Option<&str>) -> Told<()> {
     }
 }
 
-fn one_of(value: &Value, words: &[&str], hint: &str) -> Told<()> {
+fn one_of(value: &Value, words: &[&str], hint: &str) -> ShapedValue<()> {
     any_text(value)?;
     let said = type_name(value);
     if words.contains(&said) {

@@ -5,12 +5,12 @@ use super::problem::FileProblem;
 
 /// A value and its place.
 #[derive(Debug, Clone)]
-pub(super) struct Spot<'n> {
+pub(super) struct ValueSpot<'n> {
     place: String,
     node: &'n Node,
 }
 
-impl<'n> Spot<'n> {
+impl<'n> ValueSpot<'n> {
     /// The file itself.
     pub(super) fn root(node: &'n Node) -> Self {
         Self {

@@ -18,8 +18,8 @@ const PIECE: usize = 64 * 1024;
 
 /// An entry of a commit's tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Entry {
-    pub(super) kind: Kind,
+pub(super) struct TreeEntry {
+    pub(super) kind: TreeEntryKind,
     pub(super) id: String,
     /// `None` for anything but a file.
     pub(super) size: Option<u64>,
@@ -27,7 +27,7 @@ pub(super) struct Entry {
 
 /// The kind of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum TreeEntryKind {
     File,
     Program,
     Link,
@@ -37,7 +37,7 @@ pub(super) enum Kind {
 
 /// The difference of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Difference {
+pub(super) enum PathDifference {
     /// It is in both, as something else.
     Changed,
     /// It is in the commit alone.
@@ -50,26 +50,26 @@ pub(super) enum Difference {
 pub(super) fn entries(
     session: &Session,
     commit: &str,
-) -> Result<BTreeMap<PathBuf, Entry>, GitError> {
+) -> Result<BTreeMap<PathBuf, TreeEntry>, GitError> {
     let list = session.call(&["ls-tree", "-r", "-z", "--long", "--full-tree", commit]);
     let records = list.records()?;
     Ok(records.iter().filter_map(|record| entry(record)).collect())
 }
 
 /// Reads `<mode> <type> <id> <size>\t<path>`.
-fn entry(record: &[u8]) -> Option<(PathBuf, Entry)> {
+fn entry(record: &[u8]) -> Option<(PathBuf, TreeEntry)> {
     let tab = record.iter().position(|byte| *byte == b'\t')?;
     let about = std::str::from_utf8(&record[..tab]).ok()?;
     let mut words = about.split_whitespace();
     let kind = match words.next()? {
-        "100755" => Kind::Program,
-        "120000" => Kind::Link,
-        "160000" => Kind::Repository,
-        _ => Kind::File,
+        "100755" => TreeEntryKind::Program,
+        "120000" => TreeEntryKind::Link,
+        "160000" => TreeEntryKind::Repository,
+        _ => TreeEntryKind::File,
     };
     let id = words.nth(1)?.to_owned();
     let size = words.next()?.parse().ok();
-    Some((path_of(&record[tab + 1..]), Entry { kind, id, size }))
+    Some((path_of(&record[tab + 1..]), TreeEntry { kind, id, size }))
 }
 
 /// The differences between the tree and a commit, of the wanted paths, in their order. Blocks.
@@ -77,7 +77,7 @@ pub(super) fn differences(
     session: &Session,
     commit: &str,
     is_wanted: impl Fn(&str) -> bool,
-) -> Result<Vec<(PathBuf, Difference)>, GitError> {
+) -> Result<Vec<(PathBuf, PathDifference)>, GitError> {
     let mut entries = entries(session, commit)?;
     let root = &session.place.root;
     let mut found = BTreeMap::new();
@@ -87,21 +87,21 @@ pub(super) fn differences(
             continue;
         }
         match entries.remove(&path) {
-            None => drop(found.insert(path, Difference::New)),
+            None => drop(found.insert(path, PathDifference::New)),
             Some(entry) => match compared(&root.join(&path), &about, &entry) {
                 Same::Yes => {}
-                Same::No => drop(found.insert(path, Difference::Changed)),
+                Same::No => drop(found.insert(path, PathDifference::Changed)),
                 Same::PerhapsConverted => raw.push((path, entry.id)),
             },
         }
     }
     for path in unequal(session, commit, raw)? {
-        found.insert(path, Difference::Changed);
+        found.insert(path, PathDifference::Changed);
     }
     let gone = entries.into_iter().filter(|(path, entry)| {
-        entry.kind != Kind::Repository && is_wanted(&path.to_string_lossy())
+        entry.kind != TreeEntryKind::Repository && is_wanted(&path.to_string_lossy())
     });
-    found.extend(gone.map(|(path, _)| (path, Difference::Gone)));
+    found.extend(gone.map(|(path, _)| (path, PathDifference::Gone)));
     Ok(found.into_iter().collect())
 }
 
@@ -109,7 +109,7 @@ pub(super) fn differences(
 /// repositories that the commit names.
 fn walk(
     root: &Path,
-    entries: &BTreeMap<PathBuf, Entry>,
+    entries: &BTreeMap<PathBuf, TreeEntry>,
 ) -> Result<Vec<(PathBuf, Metadata)>, GitError> {
     let mut folders = vec![PathBuf::new()];
     let mut found = Vec::new();
@@ -128,7 +128,7 @@ fn walk(
                 found.push((path, about));
             } else if entries
                 .get(&path)
-                .is_none_or(|entry| entry.kind != Kind::Repository)
+                .is_none_or(|entry| entry.kind != TreeEntryKind::Repository)
             {
                 folders.push(path);
             }
@@ -146,14 +146,14 @@ enum Same {
     PerhapsConverted,
 }
 
-fn compared(place: &Path, about: &Metadata, entry: &Entry) -> Same {
+fn compared(place: &Path, about: &Metadata, entry: &TreeEntry) -> Same {
     let is_program = about.permissions().mode() & 0o100 != 0;
     let kind = about.file_type();
     let is_kind = match entry.kind {
-        Kind::File => kind.is_file() && !is_program,
-        Kind::Program => kind.is_file() && is_program,
-        Kind::Link => kind.is_symlink(),
-        Kind::Repository => false,
+        TreeEntryKind::File => kind.is_file() && !is_program,
+        TreeEntryKind::Program => kind.is_file() && is_program,
+        TreeEntryKind::Link => kind.is_symlink(),
+        TreeEntryKind::Repository => false,
     };
     if !is_kind {
         return Same::No;

@@ -20,7 +20,7 @@ const TRIES: usize = 8;
 /// The holder of a repository.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Display)]
 #[display("the workflow {workflow} of process {pid} with the state folder {}", state.display())]
-pub struct Holder {
+pub struct RepositoryHolder {
     /// The process.
     pub pid: u32,
     /// The state folder of its service.
@@ -36,7 +36,7 @@ pub enum LockError {
     #[display("the repository is used by {}; wait for its end or cancel it", holder_name(holder.as_ref()))]
     Held {
         /// The holder, if that can be read.
-        holder: Option<Holder>,
+        holder: Option<RepositoryHolder>,
     },
     /// The disk failed.
     #[display("the lock {} cannot be taken: {source}", path.display())]
@@ -48,7 +48,7 @@ pub enum LockError {
     },
 }
 
-fn holder_name(holder: Option<&Holder>) -> String {
+fn holder_name(holder: Option<&RepositoryHolder>) -> String {
     holder.map_or_else(|| "another process".to_owned(), ToString::to_string)
 }
 
@@ -63,7 +63,7 @@ impl RepositoryLock {
     ///
     /// # Errors
     /// [`LockError::Held`] with the name of the holder; or the system's error.
-    pub fn take(common: &Path, holder: &Holder) -> Result<Self, LockError> {
+    pub fn take(common: &Path, holder: &RepositoryHolder) -> Result<Self, LockError> {
         let path = common.join(NAME);
         let failed = |source: io::Error| LockError::Disk {
             path: path.clone(),
@@ -110,7 +110,7 @@ fn is_at(file: &File, path: &Path) -> bool {
     (held.dev(), held.ino()) == (named.dev(), named.ino())
 }
 
-fn write(file: &mut File, holder: &Holder) -> io::Result<()> {
+fn write(file: &mut File, holder: &RepositoryHolder) -> io::Result<()> {
     file.set_len(0)?;
     file.rewind()?;
     serde_json::to_writer(&mut *file, holder)?;
@@ -118,7 +118,7 @@ fn write(file: &mut File, holder: &Holder) -> io::Result<()> {
 }
 
 /// The holder; the file may be written right now.
-fn read(file: &File) -> Option<Holder> {
+fn read(file: &File) -> Option<RepositoryHolder> {
     let mut text = String::new();
     file.take(MAX_HOLDER).read_to_string(&mut text).ok()?;
     serde_json::from_str(&text).ok()
@@ -130,8 +130,8 @@ mod tests {
 
     use super::*;
 
-    fn holder(workflow: &str) -> Holder {
-        Holder {
+    fn holder(workflow: &str) -> RepositoryHolder {
+        RepositoryHolder {
             pid: 7,
             state: "/state".into(),
             workflow: workflow.to_owned(),

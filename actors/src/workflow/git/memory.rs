@@ -5,26 +5,26 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::{
-    AcceptOrder, Accepted, Candidate, GitConfig, GitError, KEPT_REJECTED, RefChange, Refs,
+    AcceptOrder, Accepted, GitCandidate, GitConfig, GitError, KEPT_REJECTED, RefChange, Refs,
     SnapshotOrder, Tip, TreeKind, WorkflowGit, Worktree, WorktreeOrder,
 };
 use crate::attachment::sha256;
-use crate::workflow::guard::Guard;
+use crate::workflow::guard::PathGuard;
 
 /// The files of a tree, by path.
-pub type Files = BTreeMap<String, String>;
+pub type TreeFiles = BTreeMap<String, String>;
 
 /// A repository in memory. Its trees are maps of files, by the folder of the tree.
 #[derive(Debug, Default)]
-pub struct MemoryGit(Mutex<State>);
+pub struct MemoryGit(Mutex<MemoryRepository>);
 
 #[derive(Debug, Default)]
-struct State {
-    trees: BTreeMap<String, Files>,
+struct MemoryRepository {
+    trees: BTreeMap<String, TreeFiles>,
     commits: BTreeMap<String, Commit>,
     refs: BTreeMap<String, String>,
     /// The working trees.
-    worktrees: BTreeMap<PathBuf, Files>,
+    worktrees: BTreeMap<PathBuf, TreeFiles>,
     config: GitConfig,
 }
 
@@ -42,8 +42,8 @@ impl MemoryGit {
     #[must_use]
     pub fn new(files: &[(&str, &str)]) -> Self {
         let own = |(path, content): &(&str, &str)| ((*path).to_owned(), (*content).to_owned());
-        let files: Files = files.iter().map(own).collect();
-        let mut state = State::default();
+        let files: TreeFiles = files.iter().map(own).collect();
+        let mut state = MemoryRepository::default();
         let tree = state.add_tree(&files);
         let commit = state.add_commit(&tree, None, "first");
         state.refs.insert("refs/heads/main".to_owned(), commit);
@@ -63,7 +63,7 @@ impl MemoryGit {
 
     /// The entries of a tree.
     #[must_use]
-    pub fn files(&self, folder: &Path) -> Files {
+    pub fn files(&self, folder: &Path) -> TreeFiles {
         self.lock()
             .worktrees
             .get(folder)
@@ -88,13 +88,13 @@ impl MemoryGit {
             .insert(key.to_owned(), value.to_owned());
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, MemoryRepository> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
-    fn add_tree(&mut self, files: &Files) -> String {
+impl MemoryRepository {
+    fn add_tree(&mut self, files: &TreeFiles) -> String {
         let id = sha256(format!("{files:?}").as_bytes());
         self.trees.insert(id.clone(), files.clone());
         id
@@ -117,7 +117,7 @@ impl State {
         Some(Tip { commit, tree })
     }
 
-    fn files_at(&self, commit: &str) -> Result<Files, GitError> {
+    fn files_at(&self, commit: &str) -> Result<TreeFiles, GitError> {
         let tip = self.tip(commit);
         let files = tip.and_then(|tip| self.trees.get(&tip.tree).cloned());
         files.ok_or_else(|| GitError::Missing {
@@ -126,7 +126,7 @@ impl State {
     }
 
     /// The entries of a tree that count.
-    fn now(&self, tree: &Worktree) -> Result<Files, GitError> {
+    fn now(&self, tree: &Worktree) -> Result<TreeFiles, GitError> {
         let files = self.worktrees.get(&tree.root);
         let mut files = files.cloned().ok_or_else(|| GitError::NotOurs {
             folder: tree.root.clone(),
@@ -170,7 +170,7 @@ fn is_copy(tree: &Worktree, path: &str) -> bool {
 }
 
 /// The paths at which two trees differ.
-fn differing(one: &Files, other: &Files) -> Vec<String> {
+fn differing(one: &TreeFiles, other: &TreeFiles) -> Vec<String> {
     let mut paths: Vec<String> = one
         .keys()
         .chain(other.keys())
@@ -311,7 +311,12 @@ impl WorkflowGit for MemoryGit {
         Ok(changes)
     }
 
-    fn protect(&self, tree: &Worktree, base: &str, guard: &Guard) -> Result<Vec<String>, GitError> {
+    fn protect(
+        &self,
+        tree: &Worktree,
+        base: &str,
+        guard: &PathGuard,
+    ) -> Result<Vec<String>, GitError> {
         let paths = self.protected(tree, base, guard)?;
         let mut state = self.lock();
         let was = state.files_at(base)?;
@@ -329,7 +334,7 @@ impl WorkflowGit for MemoryGit {
         &self,
         tree: &Worktree,
         base: &str,
-        guard: &Guard,
+        guard: &PathGuard,
     ) -> Result<Vec<String>, GitError> {
         let state = self.lock();
         let was = state.files_at(base)?;
@@ -338,7 +343,11 @@ impl WorkflowGit for MemoryGit {
         Ok(paths)
     }
 
-    fn snapshot(&self, tree: &Worktree, order: &SnapshotOrder<'_>) -> Result<Candidate, GitError> {
+    fn snapshot(
+        &self,
+        tree: &Worktree,
+        order: &SnapshotOrder<'_>,
+    ) -> Result<GitCandidate, GitError> {
         let mut state = self.lock();
         let keys = order.config.changed(&state.config);
         if !keys.is_empty() {
@@ -350,7 +359,7 @@ impl WorkflowGit for MemoryGit {
         let message = format!("{} {:?} {}", order.message, order.trailers, order.seconds);
         let commit = state.add_commit(&hash, Some(order.base), &message);
         state.refs.insert(order.name.to_string(), commit.clone());
-        Ok(Candidate {
+        Ok(GitCandidate {
             tree: hash,
             commit,
             files: paths.len(),

@@ -20,7 +20,7 @@ fn the_repository_in_memory_goes_the_way_of_a_real_one() {
         git.protect(
             &tree,
             &base.commit,
-            &crate::workflow::guard::Guard::of_globs(&globs)
+            &crate::workflow::guard::PathGuard::of_globs(&globs)
         )
         .unwrap(),
         ["tests/t"]

@@ -20,12 +20,12 @@ mod worktree;
 
 use std::path::Path;
 
-use super::guard::Guard;
+use super::guard::PathGuard;
 
 pub use error::GitError;
 pub use repository::RepositoryGit;
 pub use values::{
-    AcceptOrder, Accepted, Candidate, CandidateName, GitConfig, RefChange, Refs, SnapshotOrder,
+    AcceptOrder, Accepted, CandidateName, GitCandidate, GitConfig, RefChange, Refs, SnapshotOrder,
     Tip, TooLarge, TreeKind, Worktree, WorktreeOrder,
 };
 
@@ -113,7 +113,12 @@ pub trait WorkflowGit: Send + Sync {
     ///
     /// # Errors
     /// When git or the disk fails.
-    fn protect(&self, tree: &Worktree, base: &str, guard: &Guard) -> Result<Vec<String>, GitError>;
+    fn protect(
+        &self,
+        tree: &Worktree,
+        base: &str,
+        guard: &PathGuard,
+    ) -> Result<Vec<String>, GitError>;
 
     /// The paths that [`WorkflowGit::protect`] would report now; nothing is restored.
     ///
@@ -123,14 +128,18 @@ pub trait WorkflowGit: Send + Sync {
         &self,
         tree: &Worktree,
         base: &str,
-        guard: &Guard,
+        guard: &PathGuard,
     ) -> Result<Vec<String>, GitError>;
 
     /// Makes a commit of what is in a tree, and keeps it under a ref. The same content gives the same commit.
     ///
     /// # Errors
     /// [`GitError::ConfigChanged`] if the configuration is not what it was; when git fails.
-    fn snapshot(&self, tree: &Worktree, order: &SnapshotOrder<'_>) -> Result<Candidate, GitError>;
+    fn snapshot(
+        &self,
+        tree: &Worktree,
+        order: &SnapshotOrder<'_>,
+    ) -> Result<GitCandidate, GitError>;
 
     /// The hash of what is in a tree now, as a snapshot has it; nothing is kept.
     ///

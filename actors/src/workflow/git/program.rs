@@ -15,7 +15,7 @@ use nix::fcntl::OFlag;
 
 use super::GitError;
 use crate::tool::{LaunchOrder, Launcher, TempFolder};
-use crate::workflow::child::{self, StopHandle, Stopped};
+use crate::workflow::child::{self, ProgramStopReason, StopHandle};
 
 /// Time limit for one call.
 const LIMIT: Duration = Duration::from_secs(600);
@@ -84,7 +84,7 @@ const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
 /// The folders in which git works: a tree, its git folder and that of the repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct GitDirectories {
     pub(super) root: PathBuf,
     /// None: git looks for it.
     pub(super) git: Option<PathBuf>,
@@ -94,14 +94,14 @@ pub(super) struct Place {
 /// Some calls of git in one place, with a folder for their files.
 pub(super) struct Session {
     launcher: Arc<dyn Launcher>,
-    pub(super) place: Place,
+    pub(super) place: GitDirectories,
     scratch: TempFolder,
     /// Settings that make drivers of the repository do nothing.
     drivers: Vec<(String, String)>,
 }
 
 /// One call of git.
-pub(super) struct Call<'a> {
+pub(super) struct GitCall<'a> {
     session: &'a Session,
     words: Vec<String>,
     environment: Vec<(String, String)>,
@@ -115,14 +115,17 @@ pub(super) struct Call<'a> {
 
 /// The answer of git.
 #[derive(Debug)]
-pub(super) struct Answer {
+pub(super) struct GitAnswer {
     pub(super) code: i32,
     pub(super) output: Vec<u8>,
 }
 
 impl Session {
     /// Begins some calls in a place.
-    pub(super) fn begin(launcher: Arc<dyn Launcher>, place: Place) -> Result<Self, GitError> {
+    pub(super) fn begin(
+        launcher: Arc<dyn Launcher>,
+        place: GitDirectories,
+    ) -> Result<Self, GitError> {
         let scratch =
             TempFolder::new().map_err(|error| GitError::failed("making a folder", &error))?;
         let mut session = Self {
@@ -138,13 +141,13 @@ impl Session {
     }
 
     /// The same in another place of the repository.
-    pub(super) fn beside(&self, place: Place) -> Result<Self, GitError> {
+    pub(super) fn beside(&self, place: GitDirectories) -> Result<Self, GitError> {
         Self::begin(Arc::clone(&self.launcher), place)
     }
 
     /// A call of git.
-    pub(super) fn call<'a>(&'a self, words: &[&str]) -> Call<'a> {
-        Call {
+    pub(super) fn call<'a>(&'a self, words: &[&str]) -> GitCall<'a> {
+        GitCall {
             session: self,
             words: words.iter().map(|word| (*word).to_owned()).collect(),
             environment: Vec::new(),
@@ -169,7 +172,7 @@ impl Session {
 
 /// True if the repository's configuration may name drivers. Git need not be asked about files that contain neither the
 /// section of drivers nor one of further files: git reads no others.
-fn may_have_drivers(place: &Place) -> bool {
+fn may_have_drivers(place: &GitDirectories) -> bool {
     let own = place.git.iter().map(|git| git.join("config.worktree"));
     let shared = ["config", "config.worktree"].map(|name| place.common.join(name));
     let mut files = shared.into_iter().chain(own);
@@ -214,7 +217,7 @@ fn drivers(keys: &[String]) -> Vec<(String, String)> {
     names.into_iter().flat_map(off).collect()
 }
 
-impl Call<'_> {
+impl GitCall<'_> {
     /// With an index of the service's own instead of the tree's.
     pub(super) fn own_index(self) -> Self {
         let index = self.session.file("index");
@@ -257,7 +260,7 @@ impl Call<'_> {
     }
 
     /// Makes the call. Blocks.
-    pub(super) fn run(self) -> Result<Answer, GitError> {
+    pub(super) fn run(self) -> Result<GitAnswer, GitError> {
         let name = self.words.first().cloned().unwrap_or_default();
         let failed = |reason: &dyn ToString| GitError::failed(format!("git {name}"), reason);
         let session = self.session;
@@ -285,7 +288,7 @@ impl Call<'_> {
             },
         );
         let done = done.map_err(|error| failed(&error))?;
-        if done.stopped == Some(Stopped::TimedOut) {
+        if done.stopped == Some(ProgramStopReason::TimedOut) {
             return Err(GitError::TimedOut {
                 call: name,
                 seconds: LIMIT.as_secs(),
@@ -293,7 +296,9 @@ impl Call<'_> {
         }
         match done.ended.code {
             Some(_) if !is_whole => Err(failed(&"it wrote more than is read")),
-            Some(code) if code == 0 || self.answers.contains(&code) => Ok(Answer { code, output }),
+            Some(code) if code == 0 || self.answers.contains(&code) => {
+                Ok(GitAnswer { code, output })
+            }
             Some(code) => Err(failed(&self.failure_text(code))),
             None => Err(failed(&"it was ended before its end")),
         }
@@ -408,7 +413,7 @@ mod tests {
         let (common, git) = (folder.path().join("common"), folder.path().join("own"));
         fs::create_dir_all(&common).unwrap();
         fs::create_dir_all(&git).unwrap();
-        let place = Place {
+        let place = GitDirectories {
             root: folder.path().to_owned(),
             git: Some(git.clone()),
             common: common.clone(),

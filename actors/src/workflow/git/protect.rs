@@ -6,11 +6,11 @@ use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-use super::compare::{Difference, Entry, differences, entries};
+use super::compare::{PathDifference, TreeEntry, differences, entries};
 use super::program::{Session, path_of};
 use super::snapshot::is_copy;
 use super::{GitError, Worktree};
-use crate::workflow::guard::Guard;
+use crate::workflow::guard::PathGuard;
 
 /// Restores the guarded paths that differ from the base, and returns them. Files that tools leave there and the base
 /// itself ignores are removed as well, and do not count as a change. Blocks.
@@ -18,7 +18,7 @@ pub(super) fn protect(
     session: &Session,
     tree: &Worktree,
     base: &str,
-    guard: &Guard,
+    guard: &PathGuard,
 ) -> Result<Vec<String>, GitError> {
     let differing = covered(session, tree, base, guard)?;
     put_back(session, base, &differing)?;
@@ -30,7 +30,7 @@ pub(super) fn differ(
     session: &Session,
     tree: &Worktree,
     base: &str,
-    guard: &Guard,
+    guard: &PathGuard,
 ) -> Result<Vec<String>, GitError> {
     let differing = covered(session, tree, base, guard)?;
     changed(session, base, differing)
@@ -41,8 +41,8 @@ fn covered(
     session: &Session,
     tree: &Worktree,
     base: &str,
-    guard: &Guard,
-) -> Result<Vec<(PathBuf, Difference)>, GitError> {
+    guard: &PathGuard,
+) -> Result<Vec<(PathBuf, PathDifference)>, GitError> {
     let is_theirs = |path: &Path| tree.ignored.iter().any(|kept| path.starts_with(kept));
     let is_guarded = |text: &str| {
         let path = Path::new(text);
@@ -51,8 +51,8 @@ fn covered(
         is_covered && !is_copy(tree, path) && !is_theirs(path)
     };
     let mut differing = differences(session, base, is_guarded)?;
-    let is_new = |(path, difference): &(PathBuf, Difference)| {
-        *difference == Difference::New && !guard.covers(&path.to_string_lossy())
+    let is_new = |(path, difference): &(PathBuf, PathDifference)| {
+        *difference == PathDifference::New && !guard.covers(&path.to_string_lossy())
     };
     let has_new = differing.iter().any(is_new);
     let known = if has_new {
@@ -73,7 +73,7 @@ fn covered(
 }
 
 /// The folders of a commit, and its files with and without their extensions.
-fn places(entries: &BTreeMap<PathBuf, Entry>) -> BTreeSet<String> {
+fn places(entries: &BTreeMap<PathBuf, TreeEntry>) -> BTreeSet<String> {
     let mut places = BTreeSet::new();
     for path in entries.keys() {
         let above = path.ancestors().filter(|above| *above != Path::new(""));
@@ -87,12 +87,12 @@ fn places(entries: &BTreeMap<PathBuf, Entry>) -> BTreeSet<String> {
 fn changed(
     session: &Session,
     base: &str,
-    mut differing: Vec<(PathBuf, Difference)>,
+    mut differing: Vec<(PathBuf, PathDifference)>,
 ) -> Result<Vec<String>, GitError> {
     let ignored = ignored(session, base, &differing)?;
     differing
-        .retain(|(path, difference)| *difference != Difference::New || !ignored.contains(path));
-    let path = |(path, _): &(PathBuf, Difference)| path.to_string_lossy().into_owned();
+        .retain(|(path, difference)| *difference != PathDifference::New || !ignored.contains(path));
+    let path = |(path, _): &(PathBuf, PathDifference)| path.to_string_lossy().into_owned();
     Ok(differing.iter().map(path).collect())
 }
 
@@ -100,11 +100,11 @@ fn changed(
 fn ignored(
     session: &Session,
     base: &str,
-    differing: &[(PathBuf, Difference)],
+    differing: &[(PathBuf, PathDifference)],
 ) -> Result<BTreeSet<PathBuf>, GitError> {
     let new = differing
         .iter()
-        .filter(|(_, difference)| *difference == Difference::New);
+        .filter(|(_, difference)| *difference == PathDifference::New);
     // Without the dot a name that begins with a colon means something else here.
     let new: Vec<PathBuf> = new.map(|(path, _)| Path::new(".").join(path)).collect();
     let new = listed(new.iter().map(PathBuf::as_path));
@@ -154,15 +154,15 @@ fn listed<'a>(paths: impl Iterator<Item = &'a Path>) -> Vec<u8> {
 fn put_back(
     session: &Session,
     base: &str,
-    differing: &[(PathBuf, Difference)],
+    differing: &[(PathBuf, PathDifference)],
 ) -> Result<(), GitError> {
     let root = &session.place.root;
     let mut wanted = Vec::new();
     for (path, difference) in differing {
         let place = root.join(path);
         match difference {
-            Difference::New => remove(&place),
-            Difference::Changed | Difference::Gone => {
+            PathDifference::New => remove(&place),
+            PathDifference::Changed | PathDifference::Gone => {
                 wanted.extend_from_slice(path.as_os_str().as_bytes());
                 wanted.push(0);
                 clear_way(root, path)

@@ -4,20 +4,20 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::program::{Place, Session};
+use super::program::{GitDirectories, Session};
 use super::{
-    AcceptOrder, Accepted, Candidate, GitConfig, GitError, RefChange, Refs, SnapshotOrder, Tip,
+    AcceptOrder, Accepted, GitCandidate, GitConfig, GitError, RefChange, Refs, SnapshotOrder, Tip,
     TreeKind, WorkflowGit, Worktree, WorktreeOrder,
 };
 use super::{config, diff, protect, refs, restore, snapshot, worktree};
 use crate::tool::{Launcher, linked};
-use crate::workflow::guard::Guard;
+use crate::workflow::guard::PathGuard;
 
 /// A repository that workflows work in. Clones work in the same one.
 #[derive(Clone)]
 pub struct RepositoryGit {
     launcher: Arc<dyn Launcher>,
-    place: Place,
+    place: GitDirectories,
 }
 
 impl RepositoryGit {
@@ -33,7 +33,7 @@ impl RepositoryGit {
         let is_root = |folder: &&Path| fs::symlink_metadata(folder.join(".git")).is_ok();
         let root = start.ancestors().find(is_root).ok_or_else(none)?.to_owned();
         let elsewhere = elsewhere(&root.join(".git"));
-        let looked_for = Place {
+        let looked_for = GitDirectories {
             common: root.clone(),
             git: None,
             root,
@@ -60,7 +60,7 @@ impl RepositoryGit {
         else {
             return Err(none());
         };
-        let place = Place {
+        let place = GitDirectories {
             root: root?,
             git: Some(git?),
             common: common?,
@@ -177,7 +177,12 @@ impl WorkflowGit for RepositoryGit {
         refs::put_back(&self.in_tree(tree)?, tree, base, before)
     }
 
-    fn protect(&self, tree: &Worktree, base: &str, guard: &Guard) -> Result<Vec<String>, GitError> {
+    fn protect(
+        &self,
+        tree: &Worktree,
+        base: &str,
+        guard: &PathGuard,
+    ) -> Result<Vec<String>, GitError> {
         let session = self.in_tree(tree)?;
         restore::open_up(&tree.root);
         protect::protect(&session, tree, base, guard)
@@ -187,14 +192,18 @@ impl WorkflowGit for RepositoryGit {
         &self,
         tree: &Worktree,
         base: &str,
-        guard: &Guard,
+        guard: &PathGuard,
     ) -> Result<Vec<String>, GitError> {
         let session = self.in_tree(tree)?;
         restore::open_up(&tree.root);
         protect::differ(&session, tree, base, guard)
     }
 
-    fn snapshot(&self, tree: &Worktree, order: &SnapshotOrder<'_>) -> Result<Candidate, GitError> {
+    fn snapshot(
+        &self,
+        tree: &Worktree,
+        order: &SnapshotOrder<'_>,
+    ) -> Result<GitCandidate, GitError> {
         let session = self.in_tree(tree)?;
         let keys = order.config.changed(&config::config(&session)?);
         if !keys.is_empty() {

@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use super::compare::{Difference, differences};
+use super::compare::{PathDifference, differences};
 use super::program::Session;
 use super::refs::{check_at, full};
 use super::snapshot::is_copy;
@@ -119,17 +119,17 @@ fn remaining(
     session: &Session,
     tree: &Worktree,
     base: &str,
-) -> Result<Vec<(PathBuf, Difference)>, GitError> {
+) -> Result<Vec<(PathBuf, PathDifference)>, GitError> {
     let mut differing = differences(session, base, |path| !is_copy(tree, Path::new(path)))?;
     let was_ignored = |path: &Path| tree.ignored.iter().any(|kept| path.starts_with(kept));
-    differing.retain(|(path, difference)| *difference != Difference::New || !was_ignored(path));
+    differing.retain(|(path, difference)| *difference != PathDifference::New || !was_ignored(path));
     Ok(differing)
 }
 
 /// Removes what git does not remove since a new file tells it to ignore that.
 fn sweep(session: &Session, tree: &Worktree, base: &str) -> Result<(), GitError> {
     for (path, difference) in remaining(session, tree, base)? {
-        if difference != Difference::New {
+        if difference != PathDifference::New {
             continue;
         }
         remove(&tree.root.join(&path))?;

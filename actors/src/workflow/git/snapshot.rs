@@ -6,9 +6,9 @@ use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-use super::compare::{Entry, Kind, entries};
+use super::compare::{TreeEntry, TreeEntryKind, entries};
 use super::program::{Session, path_of};
-use super::{Candidate, GitError, SnapshotOrder, TooLarge, Worktree};
+use super::{GitCandidate, GitError, SnapshotOrder, TooLarge, Worktree};
 
 /// Upper bound of the size of a new file, in bytes, itself excluded.
 const MAX_FILE: u64 = 100 * 1024 * 1024;
@@ -28,7 +28,7 @@ pub(super) fn snapshot(
     session: &Session,
     tree: &Worktree,
     order: &SnapshotOrder<'_>,
-) -> Result<Candidate, GitError> {
+) -> Result<GitCandidate, GitError> {
     let filled = fill(session, tree, order.base)?;
     let hash = session.call(&["write-tree"]).own_index().text()?;
     let commit = commit(session, &hash, order)?;
@@ -36,7 +36,7 @@ pub(super) fn snapshot(
     session
         .call(&["update-ref", "--no-deref", &name, &commit])
         .run()?;
-    let mut candidate = Candidate {
+    let mut candidate = GitCandidate {
         tree: hash,
         commit,
         files: 0,
@@ -70,7 +70,7 @@ fn fill(session: &Session, tree: &Worktree, base: &str) -> Result<Filled, GitErr
     // Git would run what the configuration of a repository inside names.
     let passed_over = entries.iter().filter(|(path, entry)| {
         let is_large = matches!(&too_large, Some(TooLarge::File { path: large, .. }) if path.to_string_lossy() == *large);
-        entry.kind == Kind::Repository || is_copy(tree, path) || is_large
+        entry.kind == TreeEntryKind::Repository || is_copy(tree, path) || is_large
     });
     let passed_over = list(passed_over.map(|(path, _)| path));
     session
@@ -130,7 +130,7 @@ pub(super) fn new_files(
 }
 
 /// A file of the base that grew too large.
-fn grown(root: &Path, entries: &BTreeMap<PathBuf, Entry>) -> Option<TooLarge> {
+fn grown(root: &Path, entries: &BTreeMap<PathBuf, TreeEntry>) -> Option<TooLarge> {
     let small = entries
         .iter()
         .filter(|(_, entry)| entry.size.is_some_and(|size| size < MAX_FILE));
@@ -175,7 +175,7 @@ fn commit(session: &Session, tree: &str, order: &SnapshotOrder<'_>) -> Result<St
 }
 
 /// Counts what a candidate changes.
-fn count(session: &Session, base: &str, candidate: &mut Candidate) -> Result<(), GitError> {
+fn count(session: &Session, base: &str, candidate: &mut GitCandidate) -> Result<(), GitError> {
     let call = session.call(&[
         "diff-tree",
         "-r",

@@ -98,7 +98,7 @@ pub struct SnapshotOrder<'a> {
 
 /// The result of an attempt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Candidate {
+pub struct GitCandidate {
     /// Its tree. The base's own if nothing changed.
     pub tree: String,
     /// A commit of that tree on the base.

@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Component, Path, PathBuf};
 
 use super::compare::differences;
-use super::program::{Place, Session};
+use super::program::{GitDirectories, Session};
 use super::refs::{branch_tip, full, tip};
 use super::restore::{follow, open_up};
 use super::snapshot::{is_copy, new_files};
@@ -149,8 +149,8 @@ fn fill(session: &Session, tree: &Worktree, commit: &str) -> Result<(), GitError
 }
 
 /// The folders in which git works in a tree.
-pub(super) fn place(session: &Session, tree: &Worktree) -> Place {
-    Place {
+pub(super) fn place(session: &Session, tree: &Worktree) -> GitDirectories {
+    GitDirectories {
         root: tree.root.clone(),
         git: Some(tree.git.clone()),
         common: session.place.common.clone(),
@@ -333,7 +333,7 @@ pub(super) fn check_clean(session: &Session, tree: &Worktree) -> Result<(), GitE
     paths.extend(nested);
     let differing = differences(session, &head, |path| !is_copy(tree, Path::new(path)))?;
     let differing = differing.into_iter().filter_map(|(path, difference)| {
-        let is_new = difference == super::compare::Difference::New;
+        let is_new = difference == super::compare::PathDifference::New;
         // An ignored file is not work of a person.
         (!is_new || new.contains(&path)).then(|| path.to_string_lossy().into_owned())
     });

@@ -1,14 +1,14 @@
 //! Which scripts are protected, and which new files take the place of a runner.
 
 use super::*;
-use crate::workflow::file::{FeatureList, Format, read};
+use crate::workflow::file::{FeatureList, FileFormat, read};
 
-fn guard(more: &str, command: &str) -> Guard {
+fn guard(more: &str, command: &str) -> PathGuard {
     let text = format!(
         "[workflow]\nobjective = \"x\"\n{more}\n[[feature]]\nid = \"a\"\ndescription = \"a\"\n\
          [[feature.check]]\n{command}\n"
     );
-    Guard::for_manifest(&read(text.as_bytes(), Format::Toml, FeatureList::Needed).unwrap())
+    PathGuard::for_manifest(&read(text.as_bytes(), FileFormat::Toml, FeatureList::Needed).unwrap())
 }
 
 fn scripts(command: &str) -> Vec<String> {

@@ -1,11 +1,11 @@
 //! The commands that hooks run.
 
 use crate::workflow::check_run::CheckRun;
-use crate::workflow::manifest::Command;
+use crate::workflow::manifest::ServiceCommand;
 
 /// Runs a command where the check is made, as the workflow's own checks are run: contained, bounded, and ended
 /// when the workflow is cancelled.
-pub(super) type Runs<'a> = &'a dyn Fn(&Command) -> CheckRun;
+pub(super) type CommandRunner<'a> = &'a dyn Fn(&ServiceCommand) -> CheckRun;
 
 /// The end of a command, in words.
 pub(super) fn run_text(run: &CheckRun) -> String {

@@ -3,9 +3,9 @@
 use std::fmt;
 use std::path::Path;
 
-use super::command::{Runs, run_text};
+use super::command::{CommandRunner, run_text};
 use crate::workflow::check_run::CheckRun;
-use crate::workflow::manifest::{Command, Manifest};
+use crate::workflow::manifest::{Manifest, ServiceCommand};
 
 /// Judges the base's fitness for work, before each iteration.
 pub trait HealthChecker: Send + Sync + 'static {
@@ -13,26 +13,26 @@ pub trait HealthChecker: Send + Sync + 'static {
     ///
     /// # Errors
     /// The problem, for people and for the model that may have to repair it.
-    fn check(&self, health: &Health<'_>) -> Result<(), String>;
+    fn check(&self, health: &HealthSubject<'_>) -> Result<(), String>;
 }
 
 /// The subject of the look.
 #[derive(Clone, Copy)]
-pub struct Health<'a> {
+pub struct HealthSubject<'a> {
     /// The workflow's objective.
     pub objective: &'a str,
     /// The init plan: the commands that made the workspace ready.
-    pub init_plan: &'a [Command],
+    pub init_plan: &'a [ServiceCommand],
     /// The root of the workspace, as the last accepted iteration left it.
     pub workspace: &'a Path,
-    runs: Runs<'a>,
+    runs: CommandRunner<'a>,
 }
 
-impl<'a> Health<'a> {
+impl<'a> HealthSubject<'a> {
     pub(in crate::workflow) fn new(
         manifest: &'a Manifest,
         workspace: &'a Path,
-        runs: Runs<'a>,
+        runs: CommandRunner<'a>,
     ) -> Self {
         Self {
             objective: &manifest.objective,
@@ -44,12 +44,12 @@ impl<'a> Health<'a> {
 
     /// Runs a command in the workspace, as the workflow's own checks are run.
     #[must_use]
-    pub fn run(&self, command: &Command) -> CheckRun {
+    pub fn run(&self, command: &ServiceCommand) -> CheckRun {
         (self.runs)(command)
     }
 }
 
-impl fmt::Debug for Health<'_> {
+impl fmt::Debug for HealthSubject<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Health")
             .field("objective", &self.objective)
@@ -63,7 +63,7 @@ impl fmt::Debug for Health<'_> {
 pub struct NoopHealthChecker;
 
 impl HealthChecker for NoopHealthChecker {
-    fn check(&self, _: &Health<'_>) -> Result<(), String> {
+    fn check(&self, _: &HealthSubject<'_>) -> Result<(), String> {
         Ok(())
     }
 }
@@ -71,19 +71,19 @@ impl HealthChecker for NoopHealthChecker {
 /// Runs commands that have to exit with 0: those of the init plan, or others.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CommandHealthChecker {
-    commands: Vec<Command>,
+    commands: Vec<ServiceCommand>,
 }
 
 impl CommandHealthChecker {
     /// A checker that runs these commands in place of the init plan.
     #[must_use]
-    pub fn new(commands: Vec<Command>) -> Self {
+    pub fn new(commands: Vec<ServiceCommand>) -> Self {
         Self { commands }
     }
 }
 
 impl HealthChecker for CommandHealthChecker {
-    fn check(&self, health: &Health<'_>) -> Result<(), String> {
+    fn check(&self, health: &HealthSubject<'_>) -> Result<(), String> {
         let commands = if self.commands.is_empty() {
             health.init_plan
         } else {

@@ -11,8 +11,10 @@ mod outcome;
 use std::fmt;
 use std::sync::Arc;
 
-pub use health::{CommandHealthChecker, Health, HealthChecker, NoopHealthChecker};
-pub use outcome::{AcceptAllValidator, CommandValidator, Outcome, OutcomeValidator, Verdict};
+pub use health::{CommandHealthChecker, HealthChecker, HealthSubject, NoopHealthChecker};
+pub use outcome::{
+    AcceptAllValidator, CommandValidator, OutcomeSubject, OutcomeValidator, OutcomeVerdict,
+};
 
 use super::select::{FeatureSelector, FirstPendingFeatureSelector};
 

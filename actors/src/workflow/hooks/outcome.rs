@@ -3,21 +3,21 @@
 use std::fmt;
 use std::path::Path;
 
-use super::command::{Runs, run_text};
+use super::command::{CommandRunner, run_text};
 use crate::workflow::check_run::CheckRun;
 use crate::workflow::facts::Head;
-use crate::workflow::manifest::{Command, Feature};
+use crate::workflow::manifest::{Feature, ServiceCommand};
 
 /// Judges the candidate of an attempt, once the checks of every candidate and those of its feature have passed or there
 /// are none. It judges one candidate once, and neither the base nor earlier accepted work.
 pub trait OutcomeValidator: Send + Sync + 'static {
     /// Judges an outcome. Called on a thread that may block; a panic accepts nothing.
-    fn validate(&self, outcome: &Outcome<'_>) -> Verdict;
+    fn validate(&self, outcome: &OutcomeSubject<'_>) -> OutcomeVerdict;
 }
 
 /// The subject of the judgement.
 #[derive(Clone, Copy)]
-pub struct Outcome<'a> {
+pub struct OutcomeSubject<'a> {
     /// The feature.
     pub feature: &'a Feature,
     /// The exact commit and tree that the attempt left, and that is kept if it is accepted.
@@ -26,16 +26,16 @@ pub struct Outcome<'a> {
     pub workspace: &'a Path,
     /// The model's last text: a claim, and no evidence.
     pub reply: &'a str,
-    runs: Runs<'a>,
+    runs: CommandRunner<'a>,
 }
 
-impl<'a> Outcome<'a> {
+impl<'a> OutcomeSubject<'a> {
     pub(in crate::workflow) fn new(
         feature: &'a Feature,
         candidate: &'a Head,
         workspace: &'a Path,
         reply: &'a str,
-        runs: Runs<'a>,
+        runs: CommandRunner<'a>,
     ) -> Self {
         Self {
             feature,
@@ -48,12 +48,12 @@ impl<'a> Outcome<'a> {
 
     /// Runs a command in the worktree of the candidate, as the workflow's own checks are run.
     #[must_use]
-    pub fn run(&self, command: &Command) -> CheckRun {
+    pub fn run(&self, command: &ServiceCommand) -> CheckRun {
         (self.runs)(command)
     }
 }
 
-impl fmt::Debug for Outcome<'_> {
+impl fmt::Debug for OutcomeSubject<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Outcome")
             .field("feature", &self.feature.id)
@@ -64,7 +64,7 @@ impl fmt::Debug for Outcome<'_> {
 
 /// A judgement on one outcome.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Verdict {
+pub struct OutcomeVerdict {
     /// True if the result is accepted.
     pub accepted: bool,
     /// The reasons; the model receives the reasons of a rejection.
@@ -73,7 +73,7 @@ pub struct Verdict {
     pub evidence: String,
 }
 
-impl Verdict {
+impl OutcomeVerdict {
     /// The outcome is accepted.
     #[must_use]
     pub fn accepted() -> Self {
@@ -105,7 +105,7 @@ impl Verdict {
     }
 }
 
-impl fmt::Display for Verdict {
+impl fmt::Display for OutcomeVerdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for reason in &self.reasons {
             writeln!(f, "{reason}")?;
@@ -120,8 +120,8 @@ impl fmt::Display for Verdict {
 pub struct AcceptAllValidator;
 
 impl OutcomeValidator for AcceptAllValidator {
-    fn validate(&self, _: &Outcome<'_>) -> Verdict {
-        Verdict::accepted()
+    fn validate(&self, _: &OutcomeSubject<'_>) -> OutcomeVerdict {
+        OutcomeVerdict::accepted()
     }
 }
 
@@ -129,19 +129,19 @@ impl OutcomeValidator for AcceptAllValidator {
 /// `HARNESS_FEATURE` and the commit in `HARNESS_CANDIDATE`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandValidator {
-    command: Command,
+    command: ServiceCommand,
 }
 
 impl CommandValidator {
     /// A validator that runs this command.
     #[must_use]
-    pub fn new(command: Command) -> Self {
+    pub fn new(command: ServiceCommand) -> Self {
         Self { command }
     }
 }
 
 impl OutcomeValidator for CommandValidator {
-    fn validate(&self, outcome: &Outcome<'_>) -> Verdict {
+    fn validate(&self, outcome: &OutcomeSubject<'_>) -> OutcomeVerdict {
         let mut command = self.command.clone();
         let set = [
             ("HARNESS_FEATURE", &outcome.feature.id),
@@ -151,8 +151,10 @@ impl OutcomeValidator for CommandValidator {
         command.env.extend(set);
         let run = outcome.run(&command);
         let verdict = match run.exit {
-            Some(0) => Verdict::accepted(),
-            Some(_) | None => Verdict::rejected(format!("{}: {}", command.program, run_text(&run))),
+            Some(0) => OutcomeVerdict::accepted(),
+            Some(_) | None => {
+                OutcomeVerdict::rejected(format!("{}: {}", command.program, run_text(&run)))
+            }
         };
         verdict.with_evidence(run.output.text)
     }

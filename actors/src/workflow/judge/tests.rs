@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use super::*;
-use crate::workflow::manifest::{Command, Program, When};
+use crate::workflow::manifest::{CheckTime, Program, ServiceCommand};
 
 fn check() -> Check {
     Check {
         id: "suite".to_owned(),
-        command: Some(Command {
+        command: Some(ServiceCommand {
             program: Program::Cmd(vec!["run".to_owned()]),
             cwd: None,
             env: BTreeMap::new(),
@@ -19,7 +19,7 @@ fn check() -> Check {
         must_match: None,
         must_not_match: None,
         keep: None,
-        when: When::Always,
+        when: CheckTime::Always,
         red: true,
         flaky: 0,
         hidden: false,
@@ -38,7 +38,7 @@ fn run(end: CommandEnd, output: &str) -> CommandRun {
 }
 
 fn verdict_of(check: &Check, end: CommandEnd, output: &str) -> CheckVerdict {
-    judge(check, &run(end, output), &Names::new()).verdict
+    judge(check, &run(end, output), &TestNames::new()).verdict
 }
 
 /// Spec: [FLOW-25]
@@ -84,7 +84,7 @@ fn case_15_a_check_that_shows_nothing_is_vacuous() {
 fn a_check_that_changed_tracked_files_judges_nothing() {
     let mut run = run(CommandEnd::Exited(0), "");
     run.tree_changed = true;
-    let judgement = judge(&check(), &run, &Names::new());
+    let judgement = judge(&check(), &run, &TestNames::new());
     assert_eq!(judgement.verdict, CheckVerdict::Vacuous);
 }
 

@@ -3,15 +3,15 @@
 use super::{
     AcceptedHead, Attempt, Bearings, Failure, FeatureNote, Ignored, Linked, MAX_GATES, MAX_IGNORED,
     MAX_PROGRESS, ManifestNote, OpenGate, OpenIteration, OpenPhase, OpenStep, OpenVerification,
-    PauseWish, Rest, Results, WorkflowLedger,
+    PauseWish, RestReason, Results, WorkflowLedger,
 };
-use crate::workflow::facts::{Place, ProgressEntry, Spent};
+use crate::workflow::facts::{ProgressEntry, Spent, StepPlace};
 use crate::workflow::record::{
     CheckEnded, GateAnswer, Intervention, IterationEnded, ManifestApplied, ProviderWaits, Purpose,
     StepEnded, VerdictNote, VerificationEnded, WorkflowRecord,
 };
 use crate::workflow::state::{
-    FeatureState, IterationStatus, PauseReason, Phase, Step, StepOutcome,
+    FeatureState, IterationStatus, IterationStep, PauseReason, RunPhase, StepOutcome,
 };
 
 impl WorkflowLedger {
@@ -50,7 +50,7 @@ impl WorkflowLedger {
             } => {
                 self.phase = None;
                 self.crashes = 0;
-                if *phase == Phase::Initializer && error.is_none() {
+                if *phase == RunPhase::Initializer && error.is_none() {
                     self.is_initialized = true;
                 }
                 self.add_progress(progress.as_ref());
@@ -79,7 +79,7 @@ impl WorkflowLedger {
                 r#try,
                 ..
             } => self.start_step(OpenStep {
-                at: Place {
+                at: StepPlace {
                     n: *n,
                     attempt: *attempt,
                 },
@@ -114,7 +114,7 @@ impl WorkflowLedger {
                 attempt,
                 candidate,
             } => {
-                self.close_step(*n, *attempt, &Step::Snapshot);
+                self.close_step(*n, *attempt, &IterationStep::Snapshot);
                 let changes_protected = !candidate.protected.is_empty();
                 if let Some(attempt) = self.attempt_at(*n, *attempt) {
                     let is_first = attempt.candidate.is_none();
@@ -158,7 +158,7 @@ impl WorkflowLedger {
             }
             WorkflowRecord::Paused { reason, detail, .. } => {
                 self.wish = None;
-                self.rest = Some(Rest::Paused {
+                self.rest = Some(RestReason::Paused {
                     reason: *reason,
                     detail: detail.clone(),
                 });
@@ -172,9 +172,11 @@ impl WorkflowLedger {
                 self.resume(*retry_stuck);
             }
             WorkflowRecord::CancelRequested { .. } => self.is_cancelling = true,
-            WorkflowRecord::Cancelled { .. } => self.rest_for_good(Rest::Cancelled),
-            WorkflowRecord::Completed { .. } => self.rest_for_good(Rest::Completed),
-            WorkflowRecord::Failed { detail } => self.rest_for_good(Rest::Failed(detail.clone())),
+            WorkflowRecord::Cancelled { .. } => self.rest_for_good(RestReason::Cancelled),
+            WorkflowRecord::Completed { .. } => self.rest_for_good(RestReason::Completed),
+            WorkflowRecord::Failed { detail } => {
+                self.rest_for_good(RestReason::Failed(detail.clone()));
+            }
             WorkflowRecord::Intervened { what, feature, .. } => self.intervene(*what, feature),
             WorkflowRecord::Restarted { .. } => self.count_crash(),
             // The notices go by the one; the other is for people.
@@ -213,7 +215,7 @@ impl WorkflowLedger {
             head: applied.base.clone(),
             kept: kept.unwrap_or_default(),
         });
-        if self.rest == Some(Rest::Completed) {
+        if self.rest == Some(RestReason::Completed) {
             self.rest = None;
         }
     }
@@ -259,12 +261,12 @@ impl WorkflowLedger {
         if let Some(iteration) = &mut self.iteration
             && iteration.n == step.at.n
         {
-            if step.step == Step::Converse && step.at.attempt > iteration.attempt.number {
+            if step.step == IterationStep::Converse && step.at.attempt > iteration.attempt.number {
                 iteration.attempt = Attempt::new(step.at.attempt);
             }
             let attempt = &mut iteration.attempt;
             // What is rolled back without a judgement is never judged.
-            attempt.interrupted |= step.step == Step::Restore && attempt.verdict.is_none();
+            attempt.interrupted |= step.step == IterationStep::Restore && attempt.verdict.is_none();
         }
         let same = |start: &OpenStep| {
             start.at == step.at && start.step == step.step && start.tree == step.tree
@@ -297,12 +299,15 @@ impl WorkflowLedger {
         let is_done = ended.outcome == StepOutcome::Done;
         if ended.attempt == 0 {
             match &ended.step {
-                Step::Prepare => self.bearings.log = is_done.then(|| ended.detail.clone()),
-                Step::Health if ended.outcome == StepOutcome::Interrupted => {}
-                Step::Health if is_done => self.bearings.health = Some(Ok(())),
-                Step::Health => self.bearings.health = Some(Err(ended.detail.clone())),
-                Step::Converse | Step::Snapshot | Step::Check(_) | Step::Accept | Step::Restore => {
-                }
+                IterationStep::Prepare => self.bearings.log = is_done.then(|| ended.detail.clone()),
+                IterationStep::Health if ended.outcome == StepOutcome::Interrupted => {}
+                IterationStep::Health if is_done => self.bearings.health = Some(Ok(())),
+                IterationStep::Health => self.bearings.health = Some(Err(ended.detail.clone())),
+                IterationStep::Converse
+                | IterationStep::Snapshot
+                | IterationStep::Check(_)
+                | IterationStep::Accept
+                | IterationStep::Restore => {}
             }
             return;
         }
@@ -311,7 +316,7 @@ impl WorkflowLedger {
         };
         attempt.failed = (!is_done).then(|| ended.step.clone());
         match ended.step {
-            Step::Converse => {
+            IterationStep::Converse => {
                 attempt.waits_until = None;
                 attempt.conversed = Some(ended.outcome);
                 attempt.note.clone_from(&ended.detail);
@@ -320,20 +325,27 @@ impl WorkflowLedger {
                     StepOutcome::Failed | StepOutcome::Interrupted
                 );
             }
-            Step::Accept => attempt.accepted = is_done,
-            Step::Restore => attempt.restored = is_done,
-            Step::Prepare | Step::Health | Step::Snapshot | Step::Check(_) => {}
+            IterationStep::Accept => attempt.accepted = is_done,
+            IterationStep::Restore => attempt.restored = is_done,
+            IterationStep::Prepare
+            | IterationStep::Health
+            | IterationStep::Snapshot
+            | IterationStep::Check(_) => {}
         }
     }
 
-    fn close_step(&mut self, n: u32, attempt: u32, step: &Step) {
-        let at = Place { n, attempt };
+    fn close_step(&mut self, n: u32, attempt: u32, step: &IterationStep) {
+        let at = StepPlace { n, attempt };
         self.step
             .take_if(|open| open.at == at && open.step == *step);
     }
 
     fn end_check(&mut self, ended: &CheckEnded) {
-        self.close_step(ended.n, ended.attempt, &Step::Check(ended.check.clone()));
+        self.close_step(
+            ended.n,
+            ended.attempt,
+            &IterationStep::Check(ended.check.clone()),
+        );
         self.spend(ended.n, Spent::time(ended.ms));
         let results = if ended.n == 0 {
             let open = self.verification.as_mut();
@@ -346,7 +358,7 @@ impl WorkflowLedger {
         let is_taken = results.is_some_and(|results| results.add(ended));
         if !is_taken && self.ignored.len() < MAX_IGNORED {
             self.ignored.push(Ignored {
-                at: Place {
+                at: StepPlace {
                     n: ended.n,
                     attempt: ended.attempt,
                 },
@@ -466,7 +478,7 @@ impl WorkflowLedger {
     }
 
     fn resume(&mut self, retry_stuck: bool) {
-        let Some(Rest::Paused { reason, .. }) = &self.rest else {
+        let Some(RestReason::Paused { reason, .. }) = &self.rest else {
             return;
         };
         // The answer to a question is not a decision on the workflow.
@@ -490,7 +502,7 @@ impl WorkflowLedger {
         }
     }
 
-    fn rest_for_good(&mut self, rest: Rest) {
+    fn rest_for_good(&mut self, rest: RestReason) {
         self.rest = Some(rest);
         self.phase = None;
         self.wish = None;
@@ -521,7 +533,7 @@ impl WorkflowLedger {
         let converses = self
             .step
             .as_ref()
-            .is_some_and(|open| open.step == Step::Converse);
+            .is_some_and(|open| open.step == IterationStep::Converse);
         if let Some(iteration) = self.iteration.as_mut().filter(|_| converses) {
             iteration.attempt.crashes += 1;
         }

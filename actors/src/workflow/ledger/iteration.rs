@@ -1,17 +1,17 @@
 //! The facts about the iteration and the verification that are under way.
 
 use crate::ids::RunId;
-use crate::workflow::facts::{Candidate, Head, Place, Spent};
+use crate::workflow::facts::{Candidate, Head, Spent, StepPlace};
 use crate::workflow::record::{CheckEnded, GateAnswer, Purpose, VerdictNote};
-use crate::workflow::state::{CheckVerdict, Step, StepOutcome};
+use crate::workflow::state::{CheckVerdict, IterationStep, StepOutcome};
 
 /// A step that began and has not ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OpenStep {
     /// The place in the workflow.
-    pub at: Place,
+    pub at: StepPlace,
     /// The step.
-    pub step: Step,
+    pub step: IterationStep,
     /// The tree, of a check.
     pub tree: Option<String>,
     /// Number of this start of the step.
@@ -71,7 +71,7 @@ pub struct Attempt {
     /// True if it ends without a judgement.
     pub interrupted: bool,
     /// The last step of it that did not do what it was to do.
-    pub failed: Option<Step>,
+    pub failed: Option<IterationStep>,
     /// Number of times that the service died in its conversation.
     pub crashes: u32,
 }
@@ -99,8 +99,8 @@ pub struct Linked {
 impl OpenIteration {
     /// The place of its attempt.
     #[must_use]
-    pub fn place(&self) -> Place {
-        Place {
+    pub fn place(&self) -> StepPlace {
+        StepPlace {
             n: self.n,
             attempt: self.attempt.number,
         }

@@ -11,15 +11,17 @@ mod notice;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use super::facts::{Grants, Head, Names, Place, ProgressEntry, RunOrder, Sandbox, Spent};
+use super::facts::{
+    Grants, Head, ProgressEntry, RunOrder, SandboxStrength, Spent, StepPlace, TestNames,
+};
 use super::record::GateAnswer;
 use super::state::{
-    FeatureState, IterationStatus, PauseReason, PauseWhen, Phase, Step, WorkflowState,
+    FeatureState, IterationStatus, IterationStep, PauseReason, PauseWhen, RunPhase, WorkflowState,
 };
 
 pub use feature::{BLOCKED, Failure, FeatureNote};
 pub use iteration::{Attempt, Linked, OpenIteration, OpenStep, OpenVerification, Results};
-pub use notice::Notice;
+pub use notice::LedgerNotice;
 
 /// Maximum number of lines of progress that are kept.
 const MAX_PROGRESS: usize = 10;
@@ -57,7 +59,7 @@ pub struct WorkflowLedger {
     closed_gates: VecDeque<(String, GateAnswer)>,
     wish: Option<PauseWish>,
     is_cancelling: bool,
-    rest: Option<Rest>,
+    rest: Option<RestReason>,
     ignored: Vec<Ignored>,
     notices: notice::Notices,
     next_start: Option<u64>,
@@ -74,7 +76,7 @@ pub struct ManifestNote {
     /// True if a person approved it.
     pub is_approved: bool,
     /// The strength of the sandbox for commands when it was applied. `None` if that is not on record.
-    pub sandbox: Option<Sandbox>,
+    pub sandbox: Option<SandboxStrength>,
     /// The path of the file, below the folder of the repository. `None` if the text came in another way.
     pub file: Option<String>,
 }
@@ -85,14 +87,14 @@ pub struct AcceptedHead {
     /// The commit.
     pub head: Head,
     /// The names of passing tests that each check with `keep` showed of it.
-    pub kept: BTreeMap<String, Names>,
+    pub kept: BTreeMap<String, TestNames>,
 }
 
 /// The run that is under way.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OpenPhase {
     /// Its phase.
-    pub phase: Phase,
+    pub phase: RunPhase,
     /// The limits of it.
     pub order: RunOrder,
     /// Number of its iterations that have ended, without those that were interrupted.
@@ -134,7 +136,7 @@ pub struct PauseWish {
 
 /// The reason why the workflow does nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Rest {
+pub enum RestReason {
     /// It is paused.
     Paused {
         /// The reason.
@@ -154,7 +156,7 @@ pub enum Rest {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ignored {
     /// The place in the workflow.
-    pub at: Place,
+    pub at: StepPlace,
     /// The check.
     pub check: String,
     /// The tree.
@@ -166,7 +168,7 @@ pub struct Ignored {
 impl WorkflowLedger {
     /// The next notice for people, with its number. `None` if all notices were sent.
     #[must_use]
-    pub fn notice(&self) -> Option<&(u32, Notice)> {
+    pub fn notice(&self) -> Option<&(u32, LedgerNotice)> {
         self.notices.first()
     }
 
@@ -192,18 +194,18 @@ impl WorkflowLedger {
     #[must_use]
     pub fn state(&self) -> WorkflowState {
         match &self.rest {
-            Some(Rest::Completed) => return WorkflowState::Completed,
-            Some(Rest::Cancelled) => return WorkflowState::Cancelled,
-            Some(Rest::Failed(_)) => return WorkflowState::Failed,
-            Some(Rest::Paused { .. }) => return WorkflowState::Paused,
+            Some(RestReason::Completed) => return WorkflowState::Completed,
+            Some(RestReason::Cancelled) => return WorkflowState::Cancelled,
+            Some(RestReason::Failed(_)) => return WorkflowState::Failed,
+            Some(RestReason::Paused { .. }) => return WorkflowState::Paused,
             None => {}
         }
         let phase = self.phase.as_ref().map(|phase| phase.phase);
         match (&self.gate, phase) {
-            (Some(_), Some(Phase::Initializer)) => WorkflowState::WaitingForApproval,
+            (Some(_), Some(RunPhase::Initializer)) => WorkflowState::WaitingForApproval,
             (Some(_), _) => WorkflowState::Paused,
-            (None, Some(Phase::Initializer)) => WorkflowState::Initializing,
-            (None, Some(Phase::TaskIteration)) => WorkflowState::Running,
+            (None, Some(RunPhase::Initializer)) => WorkflowState::Initializing,
+            (None, Some(RunPhase::TaskIteration)) => WorkflowState::Running,
             (None, None) if self.verification.is_some() => WorkflowState::Running,
             (None, None) if self.is_initialized => WorkflowState::Ready,
             (None, None) => WorkflowState::Draft,
@@ -214,11 +216,14 @@ impl WorkflowLedger {
     #[must_use]
     pub fn paused(&self) -> Option<(PauseReason, &str)> {
         match (&self.rest, &self.gate) {
-            (Some(Rest::Paused { reason, detail }), _) => Some((*reason, detail)),
+            (Some(RestReason::Paused { reason, detail }), _) => Some((*reason, detail)),
             (None, Some(gate)) if self.state() == WorkflowState::Paused => {
                 Some((PauseReason::Gate, &gate.asks))
             }
-            (Some(Rest::Completed | Rest::Cancelled | Rest::Failed(_)) | None, _) => None,
+            (
+                Some(RestReason::Completed | RestReason::Cancelled | RestReason::Failed(_)) | None,
+                _,
+            ) => None,
         }
     }
 
@@ -226,8 +231,8 @@ impl WorkflowLedger {
     #[must_use]
     pub fn is_active(&self) -> bool {
         match self.rest {
-            Some(Rest::Completed | Rest::Cancelled | Rest::Failed(_)) => false,
-            Some(Rest::Paused { .. }) => self.is_cancelling,
+            Some(RestReason::Completed | RestReason::Cancelled | RestReason::Failed(_)) => false,
+            Some(RestReason::Paused { .. }) => self.is_cancelling,
             None if self.is_cancelling || self.wish.is_some() => true,
             None => self.gate.is_none() && self.is_at_work(),
         }
@@ -237,8 +242,8 @@ impl WorkflowLedger {
     #[must_use]
     pub fn is_at_rest(&self) -> bool {
         match self.rest {
-            Some(Rest::Completed | Rest::Cancelled | Rest::Failed(_)) => true,
-            Some(Rest::Paused { .. }) | None => false,
+            Some(RestReason::Completed | RestReason::Cancelled | RestReason::Failed(_)) => true,
+            Some(RestReason::Paused { .. }) | None => false,
         }
     }
 
@@ -340,7 +345,7 @@ impl WorkflowLedger {
 
     /// The number of the next start of a step.
     #[must_use]
-    pub fn next_try(&self, at: Place, step: &Step, tree: Option<&str>) -> u32 {
+    pub fn next_try(&self, at: StepPlace, step: &IterationStep, tree: Option<&str>) -> u32 {
         let is_it = |start: &&OpenStep| {
             start.at == at && start.step == *step && start.tree.as_deref() == tree
         };

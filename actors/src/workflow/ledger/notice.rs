@@ -10,7 +10,7 @@ const MAX_WAITING: usize = 32;
 
 /// A notice for people.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Notice {
+pub enum LedgerNotice {
     /// All is done.
     Completed {
         /// The commit.
@@ -36,12 +36,12 @@ pub enum Notice {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Notices {
     count: u32,
-    waiting: VecDeque<(u32, Notice)>,
+    waiting: VecDeque<(u32, LedgerNotice)>,
 }
 
 impl Notices {
     /// The first that waits, with its number.
-    pub(super) fn first(&self) -> Option<&(u32, Notice)> {
+    pub(super) fn first(&self) -> Option<&(u32, LedgerNotice)> {
         self.waiting.front()
     }
 
@@ -52,20 +52,20 @@ impl Notices {
     )]
     pub(super) fn apply(&mut self, record: &WorkflowRecord) {
         let notice = match record {
-            WorkflowRecord::Completed { head } => Notice::Completed {
+            WorkflowRecord::Completed { head } => LedgerNotice::Completed {
                 commit: head.commit.clone(),
             },
-            WorkflowRecord::Paused { reason, detail, .. } => Notice::Paused {
+            WorkflowRecord::Paused { reason, detail, .. } => LedgerNotice::Paused {
                 reason: *reason,
                 detail: detail.clone(),
             },
-            WorkflowRecord::GateOpened { gate, asks } => Notice::Gate {
+            WorkflowRecord::GateOpened { gate, asks } => LedgerNotice::Gate {
                 gate: gate.clone(),
                 asks: asks.clone(),
             },
             // A closed gate needs no answer.
             WorkflowRecord::GateClosed { gate, .. } => {
-                let is_other = |(_, it): &(u32, Notice)| !matches!(it, Notice::Gate { gate: own, .. } if own == gate);
+                let is_other = |(_, it): &(u32, LedgerNotice)| !matches!(it, LedgerNotice::Gate { gate: own, .. } if own == gate);
                 return self.waiting.retain(is_other);
             }
             WorkflowRecord::Notified { number, .. } => {
@@ -114,7 +114,7 @@ mod tests {
                 by: None,
             },
         });
-        let stuck = Notice::Paused {
+        let stuck = LedgerNotice::Paused {
             reason: PauseReason::Stuck,
             detail: "b".to_owned(),
         };

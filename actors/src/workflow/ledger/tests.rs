@@ -55,8 +55,8 @@ fn check(number: u32, verdict: CheckVerdict) -> WorkflowRecord {
         output: String::new(),
         tail: String::new(),
         fingerprint: None,
-        kept: Names::new(),
-        lost: Names::new(),
+        kept: TestNames::new(),
+        lost: TestNames::new(),
     }))
 }
 

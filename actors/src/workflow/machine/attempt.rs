@@ -1,14 +1,14 @@
 //! The next step in an iteration: converse, snapshot, judge, then accept or roll back.
 
-use super::{Effect, WorkflowMachine};
-use crate::workflow::facts::{Checkpoint, FeatureChange, Head, Place, ProgressEntry, Spent};
+use super::{WorkflowEffect, WorkflowMachine};
+use crate::workflow::facts::{Checkpoint, FeatureChange, Head, ProgressEntry, Spent, StepPlace};
 use crate::workflow::ledger::OpenIteration;
 use crate::workflow::manifest::{Manifest, OnChange};
 use crate::workflow::record::{IterationEnded, VerdictNote, WorkflowRecord};
 use crate::workflow::state::{
-    FeatureState, IterationStatus, PauseReason, PauseWhen, RejectReason, Step, StepOutcome,
+    FeatureState, IterationStatus, IterationStep, PauseReason, PauseWhen, RejectReason, StepOutcome,
 };
-use crate::workflow::verdict::{Case, Next, needs_person, plan};
+use crate::workflow::verdict::{Case, NextStep, needs_person, plan};
 
 impl WorkflowMachine {
     /// Does what is next. False if a person has to answer first.
@@ -20,7 +20,7 @@ impl WorkflowMachine {
         let at = iteration.place();
         let is_cancelling = self.ledger.is_cancelling();
         // What fails while all is to end is not tried again.
-        let gave_up = |step: Step| is_cancelling && attempt.failed == Some(step);
+        let gave_up = |step: IterationStep| is_cancelling && attempt.failed == Some(step);
         let is_taken = attempt
             .verdict
             .as_ref()
@@ -29,9 +29,10 @@ impl WorkflowMachine {
             self.end_iteration(manifest, &iteration, IterationStatus::Accepted);
             return true;
         }
-        let gave_up_accept = gave_up(Step::Accept) || gave_up(Step::Restore) || attempt.restored;
+        let gave_up_accept =
+            gave_up(IterationStep::Accept) || gave_up(IterationStep::Restore) || attempt.restored;
         if is_taken && !gave_up_accept {
-            self.start(at, Step::Accept, None);
+            self.start(at, IterationStep::Accept, None);
             return true;
         }
         if attempt.conversed.is_none() {
@@ -39,16 +40,17 @@ impl WorkflowMachine {
             return true;
         }
         let has_no_snapshot = attempt.candidate.is_none() && !attempt.restored;
-        if has_no_snapshot && !gave_up(Step::Snapshot) && !gave_up(Step::Restore) {
-            self.start(at, Step::Snapshot, None);
+        if has_no_snapshot && !gave_up(IterationStep::Snapshot) && !gave_up(IterationStep::Restore)
+        {
+            self.start(at, IterationStep::Snapshot, None);
             return true;
         }
         let is_open = attempt.verdict.is_none() && !attempt.interrupted;
         if is_open && !self.ledger.stops_now() {
             return self.judge(manifest, &iteration);
         }
-        if !attempt.restored && !gave_up(Step::Restore) {
-            self.start(at, Step::Restore, None);
+        if !attempt.restored && !gave_up(IterationStep::Restore) {
+            self.start(at, IterationStep::Restore, None);
             return true;
         }
         match &attempt.verdict {
@@ -73,7 +75,7 @@ impl WorkflowMachine {
         if self.ledger.stops_now() {
             self.end_iteration(manifest, iteration, IterationStatus::Interrupted);
         } else {
-            self.start(iteration.place(), Step::Converse, None);
+            self.start(iteration.place(), IterationStep::Converse, None);
         }
     }
 
@@ -103,26 +105,26 @@ impl WorkflowMachine {
         };
         let at = iteration.place();
         match case.next() {
-            Next::Run(check) => {
-                let step = Step::Check(check.id.clone());
+            NextStep::Run(check) => {
+                let step = IterationStep::Check(check.id.clone());
                 self.start(at, step, Some(&candidate.head.tree));
             }
-            Next::RunOnBase(check) => {
-                let step = Step::Check(check.id.clone());
+            NextStep::RunOnBase(check) => {
+                let step = IterationStep::Check(check.id.clone());
                 self.start(at, step, Some(&iteration.base.tree));
             }
-            Next::AskPerson if self.ledger.gate().is_some() => return false,
-            Next::AskPerson => self.ask_to_accept(at, iteration),
-            Next::BaselineBroken(checks) => {
+            NextStep::AskPerson if self.ledger.gate().is_some() => return false,
+            NextStep::AskPerson => self.ask_to_accept(at, iteration),
+            NextStep::BaselineBroken(checks) => {
                 let detail = format!("these checks fail on the base, too: {}", checks.join(", "));
                 self.wish_now(PauseReason::BaselineBroken, detail);
             }
-            Next::Judged(verdict) => self.note(WorkflowRecord::Verdict(verdict)),
+            NextStep::Judged(verdict) => self.note(WorkflowRecord::Verdict(verdict)),
         }
         true
     }
 
-    fn ask_to_accept(&mut self, at: Place, iteration: &OpenIteration) {
+    fn ask_to_accept(&mut self, at: StepPlace, iteration: &OpenIteration) {
         let gate = format!("accept-{}-{}", at.n, at.attempt);
         let asks = format!("accept what was done for {:?}", iteration.feature);
         self.open_gate(gate, asks);
@@ -173,11 +175,11 @@ impl WorkflowMachine {
             self.pause(reason, detail, None);
             return;
         }
-        let next = Place {
+        let next = StepPlace {
             n: iteration.n,
             attempt: iteration.attempt.number.saturating_add(1),
         };
-        self.start(next, Step::Converse, None);
+        self.start(next, IterationStep::Converse, None);
     }
 
     fn end_iteration(
@@ -246,14 +248,14 @@ impl WorkflowMachine {
     }
 
     /// Pauses since a step was refused. A cancel continues without the step.
-    pub(super) fn refused(&mut self, refusal: super::Refusal) {
+    pub(super) fn refused(&mut self, refusal: super::StepRefusal) {
         if !self.ledger.is_cancelling() {
             self.pause(refusal.reason, refusal.detail, None);
         }
     }
 
     /// Adds an effect other than a record.
-    pub(super) fn tell(&mut self, effect: Effect) {
+    pub(super) fn tell(&mut self, effect: WorkflowEffect) {
         self.effects.push(effect);
     }
 }

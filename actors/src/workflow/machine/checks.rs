@@ -4,25 +4,27 @@ use std::sync::Arc;
 
 use super::WorkflowMachine;
 use super::start::find;
-use crate::workflow::facts::{CommandEnd, CommandRun, Names, Place, Rejection, Spent, tail};
+use crate::workflow::facts::{
+    CommandEnd, CommandRun, Rejection, Spent, StepPlace, TestNames, tail,
+};
 use crate::workflow::fingerprint;
 use crate::workflow::judge::{Judgement, judge, wrong_on_base};
 use crate::workflow::ledger::{OpenStep, OpenVerification, Results};
-use crate::workflow::manifest::{Check, Feature, Manifest, When};
+use crate::workflow::manifest::{Check, CheckTime, Feature, Manifest};
 use crate::workflow::record::{CheckEnded, Purpose, StepEnded, VerificationEnded, WorkflowRecord};
-use crate::workflow::state::{CheckVerdict, PauseReason, RejectReason, Step, StepOutcome};
+use crate::workflow::state::{CheckVerdict, IterationStep, PauseReason, RejectReason, StepOutcome};
 
 impl WorkflowMachine {
     /// A check ended. One that was stopped is not judged.
     pub(super) fn check_ended(
         &mut self,
-        at: Place,
+        at: StepPlace,
         check: &str,
         tree: &str,
         number: u32,
         run: &CommandRun,
     ) {
-        let step = Step::Check(check.to_owned());
+        let step = IterationStep::Check(check.to_owned());
         let is_it = |open: &&OpenStep| {
             open.at == at
                 && open.step == step
@@ -85,10 +87,10 @@ impl WorkflowMachine {
     }
 
     /// The names that the check has to show again: none on a base, which shows what there is.
-    fn kept_before(&self, check: &Check, on_base: bool) -> Names {
+    fn kept_before(&self, check: &Check, on_base: bool) -> TestNames {
         let purpose = self.ledger.verification().map(|open| open.purpose);
         if on_base || purpose == Some(Purpose::Baseline) {
-            return Names::new();
+            return TestNames::new();
         }
         let kept = self.ledger.head().and_then(|head| head.kept.get(&check.id));
         kept.cloned().unwrap_or_default()
@@ -125,11 +127,15 @@ impl WorkflowMachine {
         let checks = self.verified(manifest, open.purpose);
         let has_none = |check: &&&Check| open.results.result(&check.id, &open.head.tree).is_none();
         if let Some(check) = checks.iter().find(has_none) {
-            let at = Place {
+            let at = StepPlace {
                 n: 0,
                 attempt: open.number,
             };
-            self.start(at, Step::Check(check.id.clone()), Some(&open.head.tree));
+            self.start(
+                at,
+                IterationStep::Check(check.id.clone()),
+                Some(&open.head.tree),
+            );
             return;
         }
         ended.problems = self.problems(manifest, &open, &checks);
@@ -180,7 +186,7 @@ impl WorkflowMachine {
         let runs = |check: &&Check| {
             check.command.is_some()
                 && check.hook().is_none()
-                && (!is_baseline || check.when == When::Always)
+                && (!is_baseline || check.when == CheckTime::Always)
         };
         all.filter(runs).collect()
     }

@@ -1,6 +1,6 @@
 //! The effects of a workflow.
 
-use crate::workflow::facts::{Candidate, Head, Place};
+use crate::workflow::facts::{Candidate, Head, StepPlace};
 use crate::workflow::manifest::Check;
 use crate::workflow::record::{GateAnswer, WorkflowRecord};
 use crate::workflow::state::{PauseReason, WorkflowState};
@@ -8,39 +8,39 @@ use crate::workflow::state::{PauseReason, WorkflowState};
 /// An effect. Effects after a record are carried out when the record is in the journal. Each may be repeated after a
 /// crash, and must then detect that it has happened.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Effect {
+pub enum WorkflowEffect {
     /// Write this down, then show it.
     Record(WorkflowRecord),
     /// Compare branch, tree and protected files with the record, and make the workspace ready. Ends with
     /// `PrepareEnded`.
     RunPrepare {
         /// The place in the workflow.
-        at: Place,
+        at: StepPlace,
         /// The head that the branch has to have.
         head: Head,
     },
     /// Run the health checks on the base, in the workspace. Ends with `HealthEnded`.
     RunHealth {
         /// The place in the workflow.
-        at: Place,
+        at: StepPlace,
         /// The checks.
         checks: Vec<Check>,
     },
     /// Make the conversation and send the prompt; each is nothing if it has happened. Ends with `RunEnded`.
-    StartConversation(Prompt),
+    StartConversation(IterationPrompt),
     /// Send the prompt to the conversation. Ends with `RunEnded`.
-    SendPrompt(Prompt),
+    SendPrompt(IterationPrompt),
     /// Continue the run that the service left open, without a prompt. Ends with `RunEnded`.
     ContinueRun {
         /// The place in the workflow.
-        at: Place,
+        at: StepPlace,
         /// The conversation.
         conversation: String,
     },
     /// Cancel the run. Its end comes as usual.
     CancelRun {
         /// The place in the workflow.
-        at: Place,
+        at: StepPlace,
         /// The conversation.
         conversation: String,
     },
@@ -48,7 +48,7 @@ pub enum Effect {
     /// worktree, so that it shows the same when it comes again. Ends with `SnapshotEnded`.
     TakeSnapshot {
         /// The place in the workflow.
-        at: Place,
+        at: StepPlace,
         /// Its first commit.
         base: Head,
     },
@@ -59,12 +59,12 @@ pub enum Effect {
     /// Stop the command that runs. Its end comes as usual.
     KillStep {
         /// The place in the workflow.
-        at: Place,
+        at: StepPlace,
     },
     /// Move the branch from the base to the candidate. Ends with `AcceptEnded`: well, too, if it is there.
     Accept {
         /// The place in the workflow.
-        at: Place,
+        at: StepPlace,
         /// The new head of the branch.
         candidate: Candidate,
         /// The head that it has to have before.
@@ -73,7 +73,7 @@ pub enum Effect {
     /// Make the worktree the base again. Ends with `RestoreEnded`.
     Restore {
         /// The place in the workflow.
-        at: Place,
+        at: StepPlace,
         /// The base.
         base: Head,
     },
@@ -82,17 +82,17 @@ pub enum Effect {
         /// The caller that waits.
         asker: u64,
         /// The answer.
-        answer: Answer,
+        answer: OrderOutcome,
     },
     /// Tell people.
-    Notify(Notice),
+    Notify(NoticeText),
 }
 
 /// A prompt for a conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Prompt {
+pub struct IterationPrompt {
     /// The place in the workflow.
-    pub at: Place,
+    pub at: StepPlace,
     /// The conversation.
     pub conversation: String,
     /// The text.
@@ -105,7 +105,7 @@ pub struct Prompt {
 #[derive(Debug, Clone, PartialEq)]
 pub struct CheckCall {
     /// The place in the workflow.
-    pub at: Place,
+    pub at: StepPlace,
     /// The check.
     pub check: Box<Check>,
     /// The tree that it runs on.
@@ -116,7 +116,7 @@ pub struct CheckCall {
 
 /// The outcome of an order.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Answer {
+pub enum OrderOutcome {
     /// The workflow is there.
     Created {
         /// True if this order made it.
@@ -152,7 +152,7 @@ pub enum Refused {
 
 /// The text for people.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Notice {
+pub enum NoticeText {
     /// All is done.
     Completed,
     /// It is paused.

@@ -2,25 +2,25 @@
 
 use super::start::find;
 use super::waiting::attempt_charged;
-use super::{Effect, Notice, Refusal, RunEnd, RunStatus, WorkflowMachine};
+use super::{NoticeText, RunEnd, RunStatus, StepRefusal, WorkflowEffect, WorkflowMachine};
 use crate::ids::RunId;
-use crate::workflow::facts::{Candidate, CommandRun, MAX_TAIL, Names, Place, Spent, tail};
+use crate::workflow::facts::{Candidate, CommandRun, MAX_TAIL, Spent, StepPlace, TestNames, tail};
 use crate::workflow::judge::judge;
 use crate::workflow::ledger::BLOCKED;
 use crate::workflow::record::{StepEnded, WorkflowRecord};
-use crate::workflow::state::{PauseReason, PauseWhen, Step, StepOutcome};
+use crate::workflow::state::{IterationStep, PauseReason, PauseWhen, StepOutcome};
 
 impl WorkflowMachine {
     /// True if that step is open.
-    pub(super) fn is_open(&self, at: Place, step: &Step) -> bool {
+    pub(super) fn is_open(&self, at: StepPlace, step: &IterationStep) -> bool {
         let open = self.ledger.step();
         open.is_some_and(|open| open.at == at && open.step == *step)
     }
 
     pub(super) fn end_step(
         &mut self,
-        at: Place,
-        step: Step,
+        at: StepPlace,
+        step: IterationStep,
         outcome: StepOutcome,
         detail: &str,
         spent: Spent,
@@ -35,21 +35,38 @@ impl WorkflowMachine {
         }));
     }
 
-    pub(super) fn prepare_ended(&mut self, at: Place, ended: Result<String, Refusal>, ms: u64) {
-        if !self.is_open(at, &Step::Prepare) {
+    pub(super) fn prepare_ended(
+        &mut self,
+        at: StepPlace,
+        ended: Result<String, StepRefusal>,
+        ms: u64,
+    ) {
+        if !self.is_open(at, &IterationStep::Prepare) {
             return;
         }
         let spent = Spent::time(ms);
         if self.ledger.stops_now() {
-            self.end_step(at, Step::Prepare, StepOutcome::Interrupted, "", spent);
+            self.end_step(
+                at,
+                IterationStep::Prepare,
+                StepOutcome::Interrupted,
+                "",
+                spent,
+            );
             return;
         }
         match ended {
-            Ok(log) => self.end_step(at, Step::Prepare, StepOutcome::Done, tail(&log), spent),
+            Ok(log) => self.end_step(
+                at,
+                IterationStep::Prepare,
+                StepOutcome::Done,
+                tail(&log),
+                spent,
+            ),
             Err(refusal) => {
                 self.end_step(
                     at,
-                    Step::Prepare,
+                    IterationStep::Prepare,
                     StepOutcome::Failed,
                     &refusal.detail,
                     spent,
@@ -59,14 +76,22 @@ impl WorkflowMachine {
         }
     }
 
-    pub(super) fn health_ended(&mut self, at: Place, runs: &[CommandRun]) {
-        let (true, Some(manifest)) = (self.is_open(at, &Step::Health), self.manifest.clone())
-        else {
+    pub(super) fn health_ended(&mut self, at: StepPlace, runs: &[CommandRun]) {
+        let (true, Some(manifest)) = (
+            self.is_open(at, &IterationStep::Health),
+            self.manifest.clone(),
+        ) else {
             return;
         };
         let spent = Spent::time(runs.iter().map(|run| run.ms).sum());
         if self.ledger.stops_now() {
-            self.end_step(at, Step::Health, StepOutcome::Interrupted, "", spent);
+            self.end_step(
+                at,
+                IterationStep::Health,
+                StepOutcome::Interrupted,
+                "",
+                spent,
+            );
             return;
         }
         let checks = manifest
@@ -75,7 +100,7 @@ impl WorkflowMachine {
             .filter_map(|check| find(&manifest, &check.id));
         let judged = checks
             .zip(runs)
-            .map(|(check, run)| (check, run, judge(check, run, &Names::new())));
+            .map(|(check, run)| (check, run, judge(check, run, &TestNames::new())));
         let bad = judged.filter(|(_, _, judgement)| !judgement.verdict.is_good());
         let bad: Vec<String> = bad
             .map(|(check, run, judgement)| {
@@ -93,11 +118,11 @@ impl WorkflowMachine {
         } else {
             (StepOutcome::Failed, bad.join("\n"))
         };
-        self.end_step(at, Step::Health, outcome, tail(&detail), spent);
+        self.end_step(at, IterationStep::Health, outcome, tail(&detail), spent);
     }
 
-    pub(super) fn linked(&mut self, at: Place, conversation: String, run: RunId) {
-        if self.is_open(at, &Step::Converse) {
+    pub(super) fn linked(&mut self, at: StepPlace, conversation: String, run: RunId) {
+        if self.is_open(at, &IterationStep::Converse) {
             self.note(WorkflowRecord::ConversationLinked {
                 n: at.n,
                 attempt: at.attempt,
@@ -107,8 +132,8 @@ impl WorkflowMachine {
         }
     }
 
-    pub(super) fn run_ended(&mut self, at: Place, ended: &RunEnd) {
-        if !self.is_open(at, &Step::Converse) {
+    pub(super) fn run_ended(&mut self, at: StepPlace, ended: &RunEnd) {
+        if !self.is_open(at, &IterationStep::Converse) {
             return;
         }
         self.end_asking();
@@ -132,15 +157,15 @@ impl WorkflowMachine {
         };
         self.end_step(
             at,
-            Step::Converse,
+            IterationStep::Converse,
             outcome,
             note(&ended.last_text),
             ended.spent.minus(charged),
         );
     }
 
-    pub(super) fn snapshot_ended(&mut self, at: Place, ended: Result<Candidate, Refusal>) {
-        if !self.is_open(at, &Step::Snapshot) {
+    pub(super) fn snapshot_ended(&mut self, at: StepPlace, ended: Result<Candidate, StepRefusal>) {
+        if !self.is_open(at, &IterationStep::Snapshot) {
             return;
         }
         match ended {
@@ -149,11 +174,16 @@ impl WorkflowMachine {
                 attempt: at.attempt,
                 candidate,
             }),
-            Err(refusal) => self.step_refused(at, Step::Snapshot, refusal),
+            Err(refusal) => self.step_refused(at, IterationStep::Snapshot, refusal),
         }
     }
 
-    pub(super) fn git_ended(&mut self, at: Place, step: Step, ended: Result<(), Refusal>) {
+    pub(super) fn git_ended(
+        &mut self,
+        at: StepPlace,
+        step: IterationStep,
+        ended: Result<(), StepRefusal>,
+    ) {
         if !self.is_open(at, &step) {
             return;
         }
@@ -164,7 +194,12 @@ impl WorkflowMachine {
     }
 
     /// Ends a step that could not be carried out, and pauses. It is repeated after a resume.
-    pub(super) fn not_carried_out(&mut self, at: Place, step: Step, refusal: Refusal) {
+    pub(super) fn not_carried_out(
+        &mut self,
+        at: StepPlace,
+        step: IterationStep,
+        refusal: StepRefusal,
+    ) {
         if !self.is_open(at, &step) {
             return;
         }
@@ -173,7 +208,7 @@ impl WorkflowMachine {
         self.refused(refusal);
     }
 
-    fn step_refused(&mut self, at: Place, step: Step, refusal: Refusal) {
+    fn step_refused(&mut self, at: StepPlace, step: IterationStep, refusal: StepRefusal) {
         self.end_step(
             at,
             step,
@@ -184,9 +219,11 @@ impl WorkflowMachine {
         self.refused(refusal);
     }
 
-    pub(super) fn tick(&mut self, at: Place, spent: Spent, attempt_ms: u64) {
-        let (true, Some(manifest)) = (self.is_open(at, &Step::Converse), self.manifest.clone())
-        else {
+    pub(super) fn tick(&mut self, at: StepPlace, spent: Spent, attempt_ms: u64) {
+        let (true, Some(manifest)) = (
+            self.is_open(at, &IterationStep::Converse),
+            self.manifest.clone(),
+        ) else {
             return;
         };
         if self.is_stopping {
@@ -204,8 +241,8 @@ impl WorkflowMachine {
         }
     }
 
-    pub(super) fn asks(&mut self, at: Place, asks: Option<String>) {
-        if !self.is_open(at, &Step::Converse) {
+    pub(super) fn asks(&mut self, at: StepPlace, asks: Option<String>) {
+        if !self.is_open(at, &IterationStep::Converse) {
             return;
         }
         match asks {
@@ -215,7 +252,7 @@ impl WorkflowMachine {
                     detail: asks,
                     by: None,
                 });
-                self.tell(Effect::Notify(Notice::Paused(PauseReason::Ask)));
+                self.tell(WorkflowEffect::Notify(NoticeText::Paused(PauseReason::Ask)));
             }
             Some(_) => {}
             None => self.end_asking(),

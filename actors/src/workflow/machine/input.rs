@@ -3,13 +3,15 @@
 use std::sync::Arc;
 
 use crate::ids::RunId;
-use crate::workflow::facts::{Candidate, CommandRun, Grants, Head, Place, Sandbox, Spent};
+use crate::workflow::facts::{
+    Candidate, CommandRun, Grants, Head, SandboxStrength, Spent, StepPlace,
+};
 use crate::workflow::manifest::Manifest;
-use crate::workflow::state::{PauseReason, PauseWhen, Step};
+use crate::workflow::state::{IterationStep, PauseReason, PauseWhen};
 
 /// The inputs of a workflow.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Input {
+pub enum WorkflowInput {
     /// An operator wants something.
     Order {
         /// The asker who waits for the answer.
@@ -17,28 +19,28 @@ pub enum Input {
         /// The operator's name.
         by: Option<String>,
         /// The wish.
-        order: Order,
+        order: OperatorOrder,
     },
     /// The workspace was compared with the record and made ready, or not. Has the last commits.
     PrepareEnded {
         /// The place in the workflow.
-        at: Place,
+        at: StepPlace,
         /// The last commits.
-        ended: Result<String, Refusal>,
+        ended: Result<String, StepRefusal>,
         /// Duration in milliseconds.
         ms: u64,
     },
     /// The health checks ran.
     HealthEnded {
         /// The place in the workflow.
-        at: Place,
+        at: StepPlace,
         /// The outcome of each, in the order of the file.
         runs: Vec<CommandRun>,
     },
     /// The conversation took the prompt.
     ConversationLinked {
         /// The place in the workflow.
-        at: Place,
+        at: StepPlace,
         /// The conversation.
         conversation: String,
         /// The run of the prompt.
@@ -47,21 +49,21 @@ pub enum Input {
     /// The conversation's run ended.
     RunEnded {
         /// The place in the workflow.
-        at: Place,
+        at: StepPlace,
         /// The end of the run.
         ended: RunEnd,
     },
     /// The snapshot of an attempt was taken, or not.
     SnapshotEnded {
         /// The place in the workflow.
-        at: Place,
+        at: StepPlace,
         /// The candidate.
-        ended: Result<Candidate, Refusal>,
+        ended: Result<Candidate, StepRefusal>,
     },
     /// A check ended, or was stopped.
     CheckEnded {
         /// The place in the workflow.
-        at: Place,
+        at: StepPlace,
         /// The check.
         check: String,
         /// The tree that it ran on.
@@ -74,21 +76,21 @@ pub enum Input {
     /// The branch has the candidate, or not.
     AcceptEnded {
         /// The place in the workflow.
-        at: Place,
+        at: StepPlace,
         /// The reason of a refusal.
-        ended: Result<(), Refusal>,
+        ended: Result<(), StepRefusal>,
     },
     /// The worktree is the base again, or not.
     RestoreEnded {
         /// The place in the workflow.
-        at: Place,
+        at: StepPlace,
         /// The reason of a refusal.
-        ended: Result<(), Refusal>,
+        ended: Result<(), StepRefusal>,
     },
     /// The run ended since the provider did not answer as long as the conversation tried.
     ProviderDown {
         /// The place in the workflow.
-        at: Place,
+        at: StepPlace,
         /// The end of the run.
         ended: RunEnd,
         /// The text that goes with it.
@@ -102,11 +104,11 @@ pub enum Input {
     /// The step that was open could not be carried out.
     StepRefused {
         /// The place of the step.
-        at: Place,
+        at: StepPlace,
         /// The step.
-        step: Step,
+        step: IterationStep,
         /// The reason.
-        refusal: Refusal,
+        refusal: StepRefusal,
     },
     /// Something outside makes work impossible: the provider, the disk.
     Trouble {
@@ -118,7 +120,7 @@ pub enum Input {
     /// The usage so far of the run that is going.
     BudgetTick {
         /// The place in the workflow.
-        at: Place,
+        at: StepPlace,
         /// Of this run alone.
         spent: Spent,
         /// Duration of the attempt's conversation so far, in milliseconds.
@@ -134,7 +136,7 @@ pub enum Input {
     /// A tool of the conversation waits for a person, or no longer does.
     ConversationAsks {
         /// The place in the workflow.
-        at: Place,
+        at: StepPlace,
         /// The question. `None` if it was answered or withdrawn.
         asks: Option<String>,
     },
@@ -142,7 +144,7 @@ pub enum Input {
 
 /// An operator's order.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Order {
+pub enum OperatorOrder {
     /// Make the workflow; nothing if it is there.
     Create {
         /// Its id.
@@ -210,14 +212,14 @@ pub struct NewManifest {
     /// True if a person approved exactly this file.
     pub approved: bool,
     /// The strength of the sandbox for commands. `None` if that is unknown.
-    pub sandbox: Option<Sandbox>,
+    pub sandbox: Option<SandboxStrength>,
     /// The path of the file, below the folder of the repository, if it came from one.
     pub file: Option<String>,
 }
 
 /// The reason for a step that was not done, after which the workflow must pause.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Refusal {
+pub struct StepRefusal {
     /// The reason of the pause.
     pub reason: PauseReason,
     /// The text that goes with it.
@@ -248,11 +250,11 @@ pub enum RunStatus {
 
 /// The findings when the service came back.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Found {
+pub struct RecoveryFindings {
     /// The fate of the prompt of the open attempt.
     pub conversation: FoundRun,
     /// The reason why the workflow may not continue by itself. `None` if it may.
-    pub stays: Option<Refusal>,
+    pub stays: Option<StepRefusal>,
 }
 
 /// The fate of a prompt.

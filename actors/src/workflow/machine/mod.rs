@@ -26,11 +26,14 @@ use super::ledger::WorkflowLedger;
 use super::manifest::Manifest;
 use super::record::WorkflowRecord;
 use super::select::{FeatureSelector, FirstPendingFeatureSelector};
-use super::state::{PauseReason, Step};
+use super::state::{IterationStep, PauseReason};
 
-pub use effect::{Answer, CheckCall, Effect, Notice, Prompt, Refused};
-pub use input::{Found, FoundRun, Input, NewManifest, Order, Refusal, RunEnd, RunStatus};
-pub use patience::Patience;
+pub use effect::{CheckCall, IterationPrompt, NoticeText, OrderOutcome, Refused, WorkflowEffect};
+pub use input::{
+    FoundRun, NewManifest, OperatorOrder, RecoveryFindings, RunEnd, RunStatus, StepRefusal,
+    WorkflowInput,
+};
+pub use patience::ProviderPatience;
 
 /// One workflow.
 pub struct WorkflowMachine {
@@ -42,7 +45,7 @@ pub struct WorkflowMachine {
     /// True if the workflow received an order to stop.
     is_stopping: bool,
     /// Limit of its waits for a provider that does not answer.
-    patience: Patience,
+    patience: ProviderPatience,
     /// True if the open step waits for the provider, in this life.
     is_waiting: bool,
     /// The time that the driver set last, in milliseconds since the Unix epoch.
@@ -52,7 +55,7 @@ pub struct WorkflowMachine {
     /// The askers who wait until nothing runs.
     waiters: Vec<u64>,
     /// The effects of the input that is handled.
-    effects: Vec<Effect>,
+    effects: Vec<WorkflowEffect>,
 }
 
 impl WorkflowMachine {
@@ -65,7 +68,7 @@ impl WorkflowMachine {
             selector: Arc::new(FirstPendingFeatureSelector),
             is_running: false,
             is_stopping: false,
-            patience: Patience::default(),
+            patience: ProviderPatience::default(),
             is_waiting: false,
             now: 0,
             found: FoundRun::NotSent,
@@ -83,7 +86,7 @@ impl WorkflowMachine {
 
     /// The same with another patience for the provider.
     #[must_use]
-    pub fn with_patience(mut self, patience: Patience) -> Self {
+    pub fn with_patience(mut self, patience: ProviderPatience) -> Self {
         self.patience = patience;
         self
     }
@@ -93,15 +96,15 @@ impl WorkflowMachine {
     pub fn resume(
         ledger: WorkflowLedger,
         manifest: Option<Arc<Manifest>>,
-        found: Found,
-    ) -> (Self, Vec<Effect>) {
+        found: RecoveryFindings,
+    ) -> (Self, Vec<WorkflowEffect>) {
         let mut machine = Self::new(ledger, manifest);
         let effects = machine.restarted(found);
         (machine, effects)
     }
 
     /// Continues after the service came back. The caller calls it once, on the machine that it made for the workflow.
-    pub fn restarted(&mut self, found: Found) -> Vec<Effect> {
+    pub fn restarted(&mut self, found: RecoveryFindings) -> Vec<WorkflowEffect> {
         self.restart(found);
         self.advance();
         std::mem::take(&mut self.effects)
@@ -120,38 +123,46 @@ impl WorkflowMachine {
     }
 
     /// Handles an input. The end of a step that is not open is late and changes nothing.
-    pub fn handle(&mut self, input: Input) -> Vec<Effect> {
+    pub fn handle(&mut self, input: WorkflowInput) -> Vec<WorkflowEffect> {
         match input {
-            Input::Order { asker, by, order } => self.take_order(asker, by, order),
-            Input::PrepareEnded { at, ended, ms } => self.prepare_ended(at, ended, ms),
-            Input::HealthEnded { at, runs } => self.health_ended(at, &runs),
-            Input::ConversationLinked {
+            WorkflowInput::Order { asker, by, order } => self.take_order(asker, by, order),
+            WorkflowInput::PrepareEnded { at, ended, ms } => self.prepare_ended(at, ended, ms),
+            WorkflowInput::HealthEnded { at, runs } => self.health_ended(at, &runs),
+            WorkflowInput::ConversationLinked {
                 at,
                 conversation,
                 run,
             } => self.linked(at, conversation, run),
-            Input::RunEnded { at, ended } => self.run_ended(at, &ended),
-            Input::SnapshotEnded { at, ended } => self.snapshot_ended(at, ended),
-            Input::CheckEnded {
+            WorkflowInput::RunEnded { at, ended } => self.run_ended(at, &ended),
+            WorkflowInput::SnapshotEnded { at, ended } => self.snapshot_ended(at, ended),
+            WorkflowInput::CheckEnded {
                 at,
                 check,
                 tree,
                 number,
                 run,
             } => self.check_ended(at, &check, &tree, number, &run),
-            Input::AcceptEnded { at, ended } => self.git_ended(at, Step::Accept, ended),
-            Input::RestoreEnded { at, ended } => self.git_ended(at, Step::Restore, ended),
-            Input::ProviderDown { at, ended, detail } => self.provider_down(at, &ended, detail),
-            Input::Time { has_room } => self.time(has_room),
-            Input::StepRefused { at, step, refusal } => self.not_carried_out(at, step, refusal),
-            Input::Trouble { reason, detail } => self.wish_now(reason, detail),
-            Input::BudgetTick {
+            WorkflowInput::AcceptEnded { at, ended } => {
+                self.git_ended(at, IterationStep::Accept, ended);
+            }
+            WorkflowInput::RestoreEnded { at, ended } => {
+                self.git_ended(at, IterationStep::Restore, ended);
+            }
+            WorkflowInput::ProviderDown { at, ended, detail } => {
+                self.provider_down(at, &ended, detail);
+            }
+            WorkflowInput::Time { has_room } => self.time(has_room),
+            WorkflowInput::StepRefused { at, step, refusal } => {
+                self.not_carried_out(at, step, refusal);
+            }
+            WorkflowInput::Trouble { reason, detail } => self.wish_now(reason, detail),
+            WorkflowInput::BudgetTick {
                 at,
                 spent,
                 attempt_ms,
             } => self.tick(at, spent, attempt_ms),
-            Input::ConversationAsks { at, asks } => self.asks(at, asks),
-            Input::Notified { number, failed } => {
+            WorkflowInput::ConversationAsks { at, asks } => self.asks(at, asks),
+            WorkflowInput::Notified { number, failed } => {
                 self.note(WorkflowRecord::Notified { number, failed });
             }
         }
@@ -177,8 +188,8 @@ impl WorkflowMachine {
         if !is_busy && !self.ledger.is_cancelling() {
             let state = self.ledger.state();
             for asker in std::mem::take(&mut self.waiters) {
-                let answer = Answer::Done(state);
-                self.effects.push(Effect::Answer { asker, answer });
+                let answer = OrderOutcome::Done(state);
+                self.effects.push(WorkflowEffect::Answer { asker, answer });
             }
         }
     }
@@ -186,7 +197,7 @@ impl WorkflowMachine {
     /// Adds a record to the ledger, and tells to write it down.
     fn note(&mut self, record: WorkflowRecord) {
         self.ledger.apply(&record);
-        self.effects.push(Effect::Record(record));
+        self.effects.push(WorkflowEffect::Record(record));
     }
 
     fn pause(&mut self, reason: PauseReason, detail: impl Into<String>, by: Option<String>) {
@@ -195,7 +206,8 @@ impl WorkflowMachine {
             detail: detail.into(),
             by,
         });
-        self.effects.push(Effect::Notify(Notice::Paused(reason)));
+        self.effects
+            .push(WorkflowEffect::Notify(NoticeText::Paused(reason)));
     }
 
     /// True if the running conversation takes too long.
@@ -203,7 +215,7 @@ impl WorkflowMachine {
         let converses = self
             .ledger
             .step()
-            .is_some_and(|open| open.step == Step::Converse);
+            .is_some_and(|open| open.step == IterationStep::Converse);
         converses
             && self
                 .ledger
@@ -222,14 +234,15 @@ impl WorkflowMachine {
         let (at, step) = (open.at, open.step.clone());
         self.is_stopping = true;
         match step {
-            Step::Converse => {
+            IterationStep::Converse => {
                 let conversation = self.conversation(at.n);
-                self.effects.push(Effect::CancelRun { at, conversation });
+                self.effects
+                    .push(WorkflowEffect::CancelRun { at, conversation });
             }
-            Step::Prepare | Step::Health | Step::Check(_) => {
-                self.effects.push(Effect::KillStep { at });
+            IterationStep::Prepare | IterationStep::Health | IterationStep::Check(_) => {
+                self.effects.push(WorkflowEffect::KillStep { at });
             }
-            Step::Snapshot | Step::Accept | Step::Restore => {}
+            IterationStep::Snapshot | IterationStep::Accept | IterationStep::Restore => {}
         }
     }
 

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use super::{Effect, Notice, WorkflowMachine};
-use crate::workflow::facts::{Checkpoint, HEALTH_FEATURE, Place, ProgressEntry};
+use super::{NoticeText, WorkflowEffect, WorkflowMachine};
+use crate::workflow::facts::{Checkpoint, HEALTH_FEATURE, ProgressEntry, StepPlace};
 use crate::workflow::ledger::FeatureNote;
-use crate::workflow::manifest::{Feature, Manifest, Mode};
+use crate::workflow::manifest::{Feature, Manifest, RunMode};
 use crate::workflow::record::{Purpose, WorkflowRecord};
 use crate::workflow::select::choices;
 use crate::workflow::state::{
-    FeatureState, IterationStatus, PauseReason, Phase, RunErrorKind, Step,
+    FeatureState, IterationStatus, IterationStep, PauseReason, RunErrorKind, RunPhase,
 };
 
 /// After how many iterations without a newly passing feature the workflow pauses.
@@ -36,8 +36,8 @@ impl WorkflowMachine {
             return true;
         }
         match self.ledger.phase().map(|phase| phase.phase) {
-            Some(Phase::Initializer) => self.initialize(manifest),
-            Some(Phase::TaskIteration) => self.go_on_run(manifest),
+            Some(RunPhase::Initializer) => self.initialize(manifest),
+            Some(RunPhase::TaskIteration) => self.go_on_run(manifest),
             None => return false,
         }
         true
@@ -61,7 +61,8 @@ impl WorkflowMachine {
             gate: gate.clone(),
             asks,
         });
-        self.effects.push(Effect::Notify(Notice::Gate(gate)));
+        self.effects
+            .push(WorkflowEffect::Notify(NoticeText::Gate(gate)));
     }
 
     /// The end of the initializer, with the first progress entry and checkpoint.
@@ -77,7 +78,7 @@ impl WorkflowMachine {
             note: text.clone(),
         };
         self.note(WorkflowRecord::PhaseEnded {
-            phase: Phase::Initializer,
+            phase: RunPhase::Initializer,
             error: None,
             detail: text.clone(),
             progress: Some(ProgressEntry {
@@ -91,7 +92,7 @@ impl WorkflowMachine {
 
     fn end_run(&mut self, error: Option<RunErrorKind>, detail: &str) {
         self.note(WorkflowRecord::PhaseEnded {
-            phase: Phase::TaskIteration,
+            phase: RunPhase::TaskIteration,
             error,
             detail: detail.to_owned(),
             progress: None,
@@ -138,7 +139,8 @@ impl WorkflowMachine {
         match head.filter(|_| self.ledger.is_verified()) {
             Some(head) => {
                 self.note(WorkflowRecord::Completed { head });
-                self.effects.push(Effect::Notify(Notice::Completed));
+                self.effects
+                    .push(WorkflowEffect::Notify(NoticeText::Completed));
             }
             None => self.begin_verification(Purpose::Final),
         }
@@ -165,11 +167,11 @@ impl WorkflowMachine {
         };
         let order = &phase.order;
         let features = match manifest.mode {
-            Mode::Strict => Some(1),
-            Mode::Bounded => order
+            RunMode::Strict => Some(1),
+            RunMode::Bounded => order
                 .max_features
                 .or(Some(manifest.policy.max_features_per_run)),
-            Mode::Unlimited => order.max_features,
+            RunMode::Unlimited => order.max_features,
         };
         let limit = [features, order.max_iterations].into_iter().flatten().min();
         if error.is_some() {
@@ -213,17 +215,17 @@ impl WorkflowMachine {
 
     /// Looks at the workspace and the base, then begins the next iteration.
     fn take_bearings(&mut self, manifest: &Arc<Manifest>) {
-        let at = Place {
+        let at = StepPlace {
             n: self.ledger.iterations().saturating_add(1),
             attempt: 0,
         };
         let bearings = self.ledger.bearings();
         if bearings.log.is_none() {
-            self.start(at, Step::Prepare, None);
+            self.start(at, IterationStep::Prepare, None);
             return;
         }
         match bearings.health.clone() {
-            None if !manifest.health.is_empty() => self.start(at, Step::Health, None),
+            None if !manifest.health.is_empty() => self.start(at, IterationStep::Health, None),
             Some(Err(detail)) => self.repair(manifest, at.n, detail),
             None | Some(Ok(())) => self.begin_iteration(manifest, at.n),
         }

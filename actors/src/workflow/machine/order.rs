@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use super::{Answer, Effect, NewManifest, Order, Refused, WorkflowMachine};
+use super::{NewManifest, OperatorOrder, OrderOutcome, Refused, WorkflowEffect, WorkflowMachine};
 use crate::workflow::facts::{Grants, RunOrder};
-use crate::workflow::manifest::{Manifest, Mode};
+use crate::workflow::manifest::{Manifest, RunMode};
 use crate::workflow::record::{GateAnswer, Intervention, ManifestApplied, Purpose, WorkflowRecord};
 use crate::workflow::state::{
-    FeatureState, PauseReason, PauseWhen, Phase, RunErrorKind, WorkflowState,
+    FeatureState, PauseReason, PauseWhen, RunErrorKind, RunPhase, WorkflowState,
 };
 
-type Taken = Result<Answer, (Refused, String)>;
+type OrderTaken = Result<OrderOutcome, (Refused, String)>;
 
 fn conflict<T>(message: impl Into<String>) -> Result<T, (Refused, String)> {
     Err((Refused::Conflict, message.into()))
@@ -22,15 +22,15 @@ fn invalid<T>(message: impl Into<String>) -> Result<T, (Refused, String)> {
 
 impl WorkflowMachine {
     /// Takes an order, and answers at once unless it is done only when nothing runs any longer.
-    pub(super) fn take_order(&mut self, asker: u64, by: Option<String>, order: Order) {
+    pub(super) fn take_order(&mut self, asker: u64, by: Option<String>, order: OperatorOrder) {
         let taken = match order {
-            Order::Create { workflow, applied } => Ok(self.create(workflow, &applied, by)),
-            Order::Apply {
+            OperatorOrder::Create { workflow, applied } => Ok(self.create(workflow, &applied, by)),
+            OperatorOrder::Apply {
                 applied,
                 over,
                 allow_remove,
             } => self.apply_manifest(&applied, over.as_deref(), allow_remove, by),
-            Order::Run {
+            OperatorOrder::Run {
                 key,
                 max_features,
                 max_iterations,
@@ -40,13 +40,13 @@ impl WorkflowMachine {
                 max_iterations,
                 by,
             }),
-            Order::Pause(when) => return self.order_pause(asker, when, by),
-            Order::Resume {
+            OperatorOrder::Pause(when) => return self.order_pause(asker, when, by),
+            OperatorOrder::Resume {
                 grants,
                 retry_stuck,
             } => self.order_resume(grants, retry_stuck, by),
-            Order::Cancel => return self.order_cancel(asker, by),
-            Order::Gate {
+            OperatorOrder::Cancel => return self.order_cancel(asker, by),
+            OperatorOrder::Gate {
                 gate,
                 approved,
                 comment,
@@ -58,22 +58,23 @@ impl WorkflowMachine {
                     by,
                 },
             ),
-            Order::Retry(feature) => self.intervene(Intervention::Retried, feature, by),
-            Order::Skip(feature) => self.intervene(Intervention::Skipped, feature, by),
-            Order::Unskip(feature) => self.intervene(Intervention::Unskipped, feature, by),
-            Order::Verify => self.verify(),
+            OperatorOrder::Retry(feature) => self.intervene(Intervention::Retried, feature, by),
+            OperatorOrder::Skip(feature) => self.intervene(Intervention::Skipped, feature, by),
+            OperatorOrder::Unskip(feature) => self.intervene(Intervention::Unskipped, feature, by),
+            OperatorOrder::Verify => self.verify(),
         };
         self.reply(asker, taken);
     }
 
-    fn reply(&mut self, asker: u64, taken: Taken) {
-        let answer = taken.unwrap_or_else(|(kind, message)| Answer::Refused { kind, message });
-        self.tell(Effect::Answer { asker, answer });
+    fn reply(&mut self, asker: u64, taken: OrderTaken) {
+        let answer =
+            taken.unwrap_or_else(|(kind, message)| OrderOutcome::Refused { kind, message });
+        self.tell(WorkflowEffect::Answer { asker, answer });
     }
 
-    fn create(&mut self, workflow: String, new: &NewManifest, by: Option<String>) -> Answer {
+    fn create(&mut self, workflow: String, new: &NewManifest, by: Option<String>) -> OrderOutcome {
         if self.ledger.manifest().is_some() {
-            return Answer::Created { created: false };
+            return OrderOutcome::Created { created: false };
         }
         // A service that died between the two records has left the first.
         if self.ledger.workflow().is_none() {
@@ -83,7 +84,7 @@ impl WorkflowMachine {
             });
         }
         self.note_manifest(new, Vec::new(), by);
-        Answer::Created { created: true }
+        OrderOutcome::Created { created: true }
     }
 
     fn note_manifest(&mut self, new: &NewManifest, changed: Vec<String>, by: Option<String>) {
@@ -114,7 +115,7 @@ impl WorkflowMachine {
         over: Option<&str>,
         allow_remove: bool,
         by: Option<String>,
-    ) -> Taken {
+    ) -> OrderTaken {
         let Some(old) = self.manifest.clone() else {
             return Err((
                 Refused::NotReady,
@@ -123,7 +124,7 @@ impl WorkflowMachine {
         };
         let applied = self.ledger.manifest();
         if applied.is_some_and(|applied| applied.hash == new.hash) {
-            return Ok(Answer::Taken);
+            return Ok(OrderOutcome::Taken);
         }
         if let (Some(over), Some(applied)) = (over, applied)
             && over != applied.hash
@@ -165,7 +166,7 @@ impl WorkflowMachine {
         let changed = Self::changed_features(&old, &new.manifest);
         self.end_phase_for_manifest();
         self.note_manifest(new, changed, by);
-        Ok(Answer::Taken)
+        Ok(OrderOutcome::Taken)
     }
 
     /// Ends a run of an older manifest.
@@ -195,7 +196,7 @@ impl WorkflowMachine {
         self.ledger.step().is_some() || self.ledger.verification().is_some()
     }
 
-    pub(super) fn run(&mut self, order: RunOrder) -> Taken {
+    pub(super) fn run(&mut self, order: RunOrder) -> OrderTaken {
         let Some(manifest) = self.manifest.clone() else {
             return Err((
                 Refused::NotReady,
@@ -203,9 +204,10 @@ impl WorkflowMachine {
             ));
         };
         if order.key.is_some() && order.key.as_deref() == self.ledger.last_key() {
-            return Ok(Answer::Taken);
+            return Ok(OrderOutcome::Taken);
         }
-        if manifest.mode == Mode::Strict && order.max_features.is_some_and(|features| features != 1)
+        if manifest.mode == RunMode::Strict
+            && order.max_features.is_some_and(|features| features != 1)
         {
             return invalid(
                 "a strict workflow takes one feature in a run; leave `max_features` out",
@@ -225,12 +227,12 @@ impl WorkflowMachine {
             | WorkflowState::Running => return conflict("the workflow is running"),
         }
         let phase = if self.ledger.is_initialized() {
-            Phase::TaskIteration
+            RunPhase::TaskIteration
         } else {
-            Phase::Initializer
+            RunPhase::Initializer
         };
         self.note(WorkflowRecord::PhaseStarted { phase, order });
-        Ok(Answer::Taken)
+        Ok(OrderOutcome::Taken)
     }
 
     fn order_pause(&mut self, asker: u64, when: PauseWhen, by: Option<String>) {
@@ -251,7 +253,12 @@ impl WorkflowMachine {
         self.waiters.push(asker);
     }
 
-    fn order_resume(&mut self, grants: Grants, retry_stuck: bool, by: Option<String>) -> Taken {
+    fn order_resume(
+        &mut self,
+        grants: Grants,
+        retry_stuck: bool,
+        by: Option<String>,
+    ) -> OrderTaken {
         if self.ledger.is_cancelling() {
             return conflict("the workflow is being cancelled");
         }
@@ -265,19 +272,24 @@ impl WorkflowMachine {
             Some(PauseReason::OutsideSchedule) => self.resume_outside(grants, retry_stuck, by),
             Some(_) => {
                 self.go_on_resumed(grants, retry_stuck, by);
-                Ok(Answer::Taken)
+                Ok(OrderOutcome::Taken)
             }
         }
     }
 
     /// Continues, if the window of the schedule is open.
-    fn resume_outside(&mut self, grants: Grants, retry_stuck: bool, by: Option<String>) -> Taken {
+    fn resume_outside(
+        &mut self,
+        grants: Grants,
+        retry_stuck: bool,
+        by: Option<String>,
+    ) -> OrderTaken {
         let outside = self.manifest.as_ref().and_then(|own| self.outside(own));
         if let Some((_, detail)) = outside {
             return conflict(format!("{detail}; apply a file with another window first"));
         }
         self.go_on_resumed(grants, retry_stuck, by);
-        Ok(Answer::Taken)
+        Ok(OrderOutcome::Taken)
     }
 
     fn order_cancel(&mut self, asker: u64, by: Option<String>) {
@@ -316,11 +328,11 @@ impl WorkflowMachine {
         self.reissue();
     }
 
-    fn answer_gate(&mut self, gate: &str, answer: GateAnswer) -> Taken {
+    fn answer_gate(&mut self, gate: &str, answer: GateAnswer) -> OrderTaken {
         let is_open = self.ledger.gate().is_some_and(|open| open.gate == gate);
         if !is_open {
             return match self.ledger.gate_answer(gate) {
-                Some(first) => Ok(Answer::AnsweredBefore(first.clone())),
+                Some(first) => Ok(OrderOutcome::AnsweredBefore(first.clone())),
                 None => invalid(format!("there is no open gate {gate:?}")),
             };
         }
@@ -331,17 +343,17 @@ impl WorkflowMachine {
         });
         if ends_plan {
             self.note(WorkflowRecord::PhaseEnded {
-                phase: Phase::Initializer,
+                phase: RunPhase::Initializer,
                 error: Some(RunErrorKind::InvalidRequest),
                 detail: "the manifest was not approved".to_owned(),
                 progress: None,
                 checkpoint: None,
             });
         }
-        Ok(Answer::Taken)
+        Ok(OrderOutcome::Taken)
     }
 
-    fn intervene(&mut self, what: Intervention, feature: String, by: Option<String>) -> Taken {
+    fn intervene(&mut self, what: Intervention, feature: String, by: Option<String>) -> OrderTaken {
         let Some(known) = self.ledger.feature(&feature) else {
             return invalid(format!("there is no feature {feature:?}"));
         };
@@ -358,17 +370,17 @@ impl WorkflowMachine {
             return conflict(format!("the feature {feature:?} is {:?}", known.state));
         }
         self.note(WorkflowRecord::Intervened { what, feature, by });
-        Ok(Answer::Taken)
+        Ok(OrderOutcome::Taken)
     }
 
-    fn verify(&mut self) -> Taken {
+    fn verify(&mut self) -> OrderTaken {
         if self.is_busy() || self.ledger.phase().is_some() {
             return conflict("the workflow is running; pause it or wait for the end of the run");
         }
         match self.ledger.state() {
             WorkflowState::Ready => {
                 self.begin_verification(Purpose::Operator);
-                Ok(Answer::Taken)
+                Ok(OrderOutcome::Taken)
             }
             WorkflowState::Draft => {
                 let message = "the workflow has to be initialized first; run it".to_owned();

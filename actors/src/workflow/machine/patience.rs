@@ -9,17 +9,17 @@ const DEFAULT_MS: u64 = 6 * 60 * 60 * 1000;
 
 /// Limit of all waits of an attempt for its provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Patience {
+pub struct ProviderPatience {
     total_ms: u64,
 }
 
-impl Default for Patience {
+impl Default for ProviderPatience {
     fn default() -> Self {
         Self::of_ms(DEFAULT_MS)
     }
 }
 
-impl Patience {
+impl ProviderPatience {
     /// So many milliseconds in all; none with 0.
     #[must_use]
     pub fn of_ms(total_ms: u64) -> Self {
@@ -45,7 +45,7 @@ mod tests {
     /// Spec: [FLOW-220]
     #[test]
     fn waits_grow_from_a_minute_to_half_an_hour_and_take_six_hours_together() {
-        let patience = Patience::default();
+        let patience = ProviderPatience::default();
         let (mut waits, mut waited) = (Vec::new(), 0);
         while let Some(ms) = patience.next_ms(u32::try_from(waits.len()).unwrap(), waited) {
             waited += ms;
@@ -53,8 +53,8 @@ mod tests {
         }
         assert_eq!(waits[..7], [1, 2, 4, 8, 16, 30, 30]);
         assert_eq!(waited, DEFAULT_MS);
-        assert_eq!(Patience::of_ms(0).next_ms(0, 0), None);
-        assert_eq!(Patience::of_ms(1).next_ms(0, 0), Some(1));
-        assert_eq!(Patience::of_ms(1).next_ms(1, 1), None);
+        assert_eq!(ProviderPatience::of_ms(0).next_ms(0, 0), None);
+        assert_eq!(ProviderPatience::of_ms(1).next_ms(0, 0), Some(1));
+        assert_eq!(ProviderPatience::of_ms(1).next_ms(1, 1), None);
     }
 }

@@ -1,10 +1,10 @@
 //! A workflow that comes back, and the step that was open.
 
-use super::{Effect, Found, FoundRun, RunStatus, WorkflowMachine};
-use crate::workflow::facts::{Grants, Place, Spent};
+use super::{FoundRun, RecoveryFindings, RunStatus, WorkflowEffect, WorkflowMachine};
+use crate::workflow::facts::{Grants, Spent, StepPlace};
 use crate::workflow::ledger::OpenStep;
 use crate::workflow::record::{StepEnded, WorkflowRecord};
-use crate::workflow::state::{PauseReason, Step, StepOutcome};
+use crate::workflow::state::{IterationStep, PauseReason, StepOutcome};
 
 /// After how many crashes in one iteration the workflow pauses.
 const MAX_CRASHES: u32 = 3;
@@ -12,7 +12,7 @@ const MAX_CRASHES: u32 = 3;
 const MAX_IN_CONVERSATION: u32 = 2;
 
 impl WorkflowMachine {
-    pub(super) fn restart(&mut self, found: Found) {
+    pub(super) fn restart(&mut self, found: RecoveryFindings) {
         self.found = found.conversation;
         if self.ledger.step().is_some() {
             // The question went with the service; the conversation asks it again.
@@ -49,9 +49,13 @@ impl WorkflowMachine {
             return;
         }
         match &open.step {
-            Step::Prepare | Step::Health | Step::Check(_) => self.run_again(&open),
-            Step::Converse => self.converse_again(open.at),
-            Step::Snapshot | Step::Accept | Step::Restore => self.issue(),
+            IterationStep::Prepare | IterationStep::Health | IterationStep::Check(_) => {
+                self.run_again(&open);
+            }
+            IterationStep::Converse => self.converse_again(open.at),
+            IterationStep::Snapshot | IterationStep::Accept | IterationStep::Restore => {
+                self.issue();
+            }
         }
     }
 
@@ -63,7 +67,7 @@ impl WorkflowMachine {
         }
     }
 
-    fn converse_again(&mut self, at: Place) {
+    fn converse_again(&mut self, at: StepPlace) {
         let iteration = self.ledger.iteration();
         let waits = iteration.is_some_and(|open| open.attempt.waits_until.is_some());
         match std::mem::take(&mut self.found) {
@@ -76,7 +80,9 @@ impl WorkflowMachine {
             FoundRun::Ended(ended) if ended.status != RunStatus::Failed => {
                 self.run_ended(at, &ended);
             }
-            FoundRun::NotSent if self.ledger.stops_now() => self.interrupted(at, Step::Converse),
+            FoundRun::NotSent if self.ledger.stops_now() => {
+                self.interrupted(at, IterationStep::Converse);
+            }
             FoundRun::NotSent => self.issue(),
             // Why it failed is not on record, and may be the provider: it is tried once more.
             FoundRun::Open | FoundRun::Ended(_) => {
@@ -87,13 +93,13 @@ impl WorkflowMachine {
                 if crashes.is_some_and(|crashes| crashes >= MAX_IN_CONVERSATION) {
                     self.stop_step();
                 } else if !self.ledger.stops_now() && !self.is_late() {
-                    self.tell(Effect::ContinueRun { at, conversation });
+                    self.tell(WorkflowEffect::ContinueRun { at, conversation });
                 }
             }
         }
     }
 
-    fn interrupted(&mut self, at: Place, step: Step) {
+    fn interrupted(&mut self, at: StepPlace, step: IterationStep) {
         self.note(WorkflowRecord::StepEnded(StepEnded {
             n: at.n,
             attempt: at.attempt,

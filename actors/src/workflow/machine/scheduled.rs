@@ -4,8 +4,8 @@ use super::WorkflowMachine;
 use crate::workflow::facts::{Grants, RunOrder};
 use crate::workflow::manifest::Manifest;
 use crate::workflow::record::WorkflowRecord;
-use crate::workflow::schedule::{Schedule, Window};
-use crate::workflow::state::{PauseReason, PauseWhen, Phase, WorkflowState};
+use crate::workflow::schedule::{DayWindow, Schedule};
+use crate::workflow::state::{PauseReason, PauseWhen, RunPhase, WorkflowState};
 
 /// The name of the operator of runs that the schedule starts.
 const BY: &str = "schedule";
@@ -37,7 +37,7 @@ impl WorkflowMachine {
         self.manifest.as_ref()?.schedule.clone()
     }
 
-    fn window(&self) -> Option<Window> {
+    fn window(&self) -> Option<DayWindow> {
         self.manifest.as_ref()?.schedule.as_ref()?.window
     }
 
@@ -102,7 +102,7 @@ impl WorkflowMachine {
             }
             Some((reason, detail))
                 if self.ledger.state() == WorkflowState::Running
-                    && phase == Some(Phase::TaskIteration)
+                    && phase == Some(RunPhase::TaskIteration)
                     && self.ledger.wish().is_none()
                     && !self.ledger.is_cancelling() =>
             {

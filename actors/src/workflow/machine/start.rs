@@ -1,18 +1,18 @@
 //! The beginning of a step: its record, then its effect. After a crash the effect alone, or the step again.
 
-use super::{CheckCall, Effect, Prompt, WorkflowMachine};
-use crate::workflow::facts::{Head, Place};
+use super::{CheckCall, IterationPrompt, WorkflowEffect, WorkflowMachine};
+use crate::workflow::facts::{Head, StepPlace};
 use crate::workflow::ledger::OpenStep;
 use crate::workflow::manifest::{Check, Manifest};
 use crate::workflow::prompt;
 use crate::workflow::record::WorkflowRecord;
-use crate::workflow::state::Step;
+use crate::workflow::state::IterationStep;
 
 impl WorkflowMachine {
     /// Begins a step.
-    pub(super) fn start(&mut self, at: Place, step: Step, tree: Option<&str>) {
+    pub(super) fn start(&mut self, at: StepPlace, step: IterationStep, tree: Option<&str>) {
         let number = self.ledger.next_try(at, &step, tree);
-        let key = (step == Step::Converse).then(|| self.key(at));
+        let key = (step == IterationStep::Converse).then(|| self.key(at));
         self.note(WorkflowRecord::StepStarted {
             n: at.n,
             attempt: at.attempt,
@@ -25,7 +25,7 @@ impl WorkflowMachine {
     }
 
     /// The key of an attempt's prompt.
-    fn key(&self, at: Place) -> String {
+    fn key(&self, at: StepPlace) -> String {
         let id = self.ledger.workflow().unwrap_or_default();
         format!("{id}/{}/{}", at.n, at.attempt)
     }
@@ -42,38 +42,38 @@ impl WorkflowMachine {
         }
     }
 
-    fn effect(&self, open: &OpenStep) -> Option<Effect> {
+    fn effect(&self, open: &OpenStep) -> Option<WorkflowEffect> {
         let at = open.at;
         let manifest = self.manifest.as_deref()?;
         let iteration = self.ledger.iteration();
         match &open.step {
-            Step::Prepare => {
+            IterationStep::Prepare => {
                 let head = self.ledger.head()?.head.clone();
-                Some(Effect::RunPrepare { at, head })
+                Some(WorkflowEffect::RunPrepare { at, head })
             }
-            Step::Health => {
+            IterationStep::Health => {
                 let checks = manifest.health.clone();
-                Some(Effect::RunHealth { at, checks })
+                Some(WorkflowEffect::RunHealth { at, checks })
             }
-            Step::Converse => self.prompt(manifest, at),
-            Step::Snapshot => {
+            IterationStep::Converse => self.prompt(manifest, at),
+            IterationStep::Snapshot => {
                 let base = iteration?.base.clone();
-                Some(Effect::TakeSnapshot { at, base })
+                Some(WorkflowEffect::TakeSnapshot { at, base })
             }
-            Step::Check(id) => self.check_call(manifest, open, id),
-            Step::Accept => Some(Effect::Accept {
+            IterationStep::Check(id) => self.check_call(manifest, open, id),
+            IterationStep::Accept => Some(WorkflowEffect::Accept {
                 at,
                 candidate: iteration?.attempt.candidate.clone()?,
                 base: iteration?.base.clone(),
             }),
-            Step::Restore => {
+            IterationStep::Restore => {
                 let base = iteration?.base.clone();
-                Some(Effect::Restore { at, base })
+                Some(WorkflowEffect::Restore { at, base })
             }
         }
     }
 
-    fn prompt(&self, manifest: &Manifest, at: Place) -> Option<Effect> {
+    fn prompt(&self, manifest: &Manifest, at: StepPlace) -> Option<WorkflowEffect> {
         let iteration = self.ledger.iteration()?;
         let is_first = at.attempt == 1;
         let text = if is_first {
@@ -81,20 +81,20 @@ impl WorkflowMachine {
         } else {
             prompt::answer(manifest, &self.ledger, iteration)
         };
-        let prompt = Prompt {
+        let prompt = IterationPrompt {
             at,
             conversation: self.conversation(at.n),
             text,
             key: self.key(at),
         };
         Some(if is_first {
-            Effect::StartConversation(prompt)
+            WorkflowEffect::StartConversation(prompt)
         } else {
-            Effect::SendPrompt(prompt)
+            WorkflowEffect::SendPrompt(prompt)
         })
     }
 
-    fn check_call(&self, manifest: &Manifest, open: &OpenStep, id: &str) -> Option<Effect> {
+    fn check_call(&self, manifest: &Manifest, open: &OpenStep, id: &str) -> Option<WorkflowEffect> {
         let (head, is_base) = self.checked(open)?;
         let call = CheckCall {
             at: open.at,
@@ -103,9 +103,9 @@ impl WorkflowMachine {
             number: open.number,
         };
         Some(if is_base {
-            Effect::RunCheckOnBase(call)
+            WorkflowEffect::RunCheckOnBase(call)
         } else {
-            Effect::RunCheck(call)
+            WorkflowEffect::RunCheck(call)
         })
     }
 

@@ -1,15 +1,15 @@
 //! Waits for a provider that does not answer. The step stays open meanwhile, and the run continues after the wait.
 
-use super::{Effect, RunEnd, WorkflowMachine};
-use crate::workflow::facts::{Place, Spent};
+use super::{RunEnd, WorkflowEffect, WorkflowMachine};
+use crate::workflow::facts::{Spent, StepPlace};
 use crate::workflow::record::{ProviderWaits, WorkflowRecord};
-use crate::workflow::state::{PauseReason, Step, StepOutcome};
+use crate::workflow::state::{IterationStep, PauseReason, StepOutcome};
 
 impl WorkflowMachine {
     /// The provider did not answer, for as long as the conversation tried: waits, or pauses when all patience is
     /// used up.
-    pub(super) fn provider_down(&mut self, at: Place, ended: &RunEnd, detail: String) {
-        if !self.is_open(at, &Step::Converse) {
+    pub(super) fn provider_down(&mut self, at: StepPlace, ended: &RunEnd, detail: String) {
+        if !self.is_open(at, &IterationStep::Converse) {
             return;
         }
         let attempt = self.ledger.iteration().map(|open| &open.attempt);
@@ -52,7 +52,7 @@ impl WorkflowMachine {
         };
         self.is_waiting = false;
         let conversation = self.conversation(at.n);
-        self.tell(Effect::ContinueRun { at, conversation });
+        self.tell(WorkflowEffect::ContinueRun { at, conversation });
     }
 
     /// Ends the wait because something else is wanted; the attempt is interrupted, which costs nothing.
@@ -67,7 +67,7 @@ impl WorkflowMachine {
         self.is_waiting = false;
         self.end_step(
             at,
-            Step::Converse,
+            IterationStep::Converse,
             StepOutcome::Interrupted,
             "",
             Spent::default(),

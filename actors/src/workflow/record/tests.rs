@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::*;
 
-fn step(step: Step) -> WorkflowRecord {
+fn step(step: IterationStep) -> WorkflowRecord {
     WorkflowRecord::StepStarted {
         n: 1,
         attempt: 1,
@@ -20,7 +20,7 @@ fn step(step: Step) -> WorkflowRecord {
 fn a_record_has_a_type_and_its_data_and_reads_back() {
     let examples = [
         (
-            step(Step::Check("suite".to_owned())),
+            step(IterationStep::Check("suite".to_owned())),
             json!({"type": "step_started", "data": {"n": 1, "attempt": 1, "step": "check:suite", "try": 1}}),
         ),
         (
@@ -67,16 +67,24 @@ fn a_record_has_a_type_and_its_data_and_reads_back() {
         assert_eq!(back, record);
     }
     let wrong: Value = json!("commit");
-    assert!(serde_json::from_value::<Step>(wrong).is_err());
+    assert!(serde_json::from_value::<IterationStep>(wrong).is_err());
 }
 
 /// Spec: [FLOW-22]
 #[test]
 fn what_may_not_happen_twice_is_flushed_before_it_happens() {
-    for synced in [Step::Converse, Step::Accept, Step::Restore] {
+    for synced in [
+        IterationStep::Converse,
+        IterationStep::Accept,
+        IterationStep::Restore,
+    ] {
         assert_eq!(step(synced).durability(), Durability::Synced);
     }
-    for written in [Step::Prepare, Step::Health, Step::Snapshot] {
+    for written in [
+        IterationStep::Prepare,
+        IterationStep::Health,
+        IterationStep::Snapshot,
+    ] {
         assert_eq!(step(written).durability(), Durability::Written);
     }
     let resumed = WorkflowRecord::Resumed {

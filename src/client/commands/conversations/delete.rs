@@ -4,9 +4,9 @@ use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 use serde_json::Value;
 
-use crate::client::api::connection::Connection;
+use crate::client::api::connection::ServiceConnection;
 use crate::client::api::routes;
-use crate::client::commands::common::Json;
+use crate::client::commands::common::JsonFlag;
 use crate::client::error::CommandError;
 use crate::client::named;
 use crate::client::question::{is_at_terminal, is_confirmed};
@@ -17,7 +17,7 @@ const MAX_TITLE: usize = 60;
 
 /// The flags of `harness conversations delete`.
 #[derive(Debug, Args)]
-pub(crate) struct Delete {
+pub(crate) struct DeleteArgs {
     /// The conversation, by its id or title or the beginning of one
     #[arg(value_name = "ID", value_parser = NonEmptyStringValueParser::new())]
     pub(super) id: String,
@@ -26,14 +26,17 @@ pub(crate) struct Delete {
     pub(super) yes: bool,
     /// The form of the answer.
     #[command(flatten)]
-    pub(super) form: Json,
+    pub(super) form: JsonFlag,
 }
 
 /// Deletes a conversation, after a question at a terminal; the answer of the service.
 ///
 /// # Errors
 /// If it cannot be deleted, or is not to be.
-pub(super) async fn run(delete: &Delete, service: &Connection) -> Result<Value, CommandError> {
+pub(super) async fn run(
+    delete: &DeleteArgs,
+    service: &ServiceConnection,
+) -> Result<Value, CommandError> {
     let id = named::conversation(&delete.id, service).await?;
     if !delete.yes && is_at_terminal() {
         let summary = service.ask(&routes::snapshot(&id, 1)).await?.summary;

@@ -2,11 +2,11 @@
 
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, ValueEnum};
-use harness_protocol::{DeltaKind, Event, Summary, words};
+use harness_protocol::{ConversationSummary, DeltaKind, Event, words};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::client::api::connection::{Connection, RequestError};
+use crate::client::api::connection::{RequestError, ServiceConnection};
 use crate::client::api::routes;
 use crate::client::error::CommandError;
 use crate::client::named;
@@ -17,7 +17,7 @@ const PAGE: usize = 100;
 
 /// A page as the service sent it, with what this version does not know.
 #[derive(Deserialize)]
-struct Page {
+struct ExportPage {
     events: Vec<Value>,
     #[serde(default)]
     after: Option<u64>,
@@ -25,18 +25,18 @@ struct Page {
 
 /// The flags of `harness conversations export`.
 #[derive(Debug, Args)]
-pub(crate) struct Export {
+pub(crate) struct ExportArgs {
     /// The conversation, by its id or title or the beginning of one
     #[arg(value_name = "ID", value_parser = NonEmptyStringValueParser::new())]
     pub(super) id: String,
     /// How to write it
-    #[arg(long, value_enum, default_value_t = Format::Jsonl)]
-    pub(super) format: Format,
+    #[arg(long, value_enum, default_value_t = ExportFormat::Jsonl)]
+    pub(super) format: ExportFormat,
 }
 
 /// How an export is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Format {
+pub(crate) enum ExportFormat {
     /// One JSON object a line, as `harness events --json` prints it
     Jsonl,
     /// A document to read
@@ -48,24 +48,24 @@ pub(crate) enum Format {
 /// # Errors
 /// If they cannot be had or printed.
 pub(crate) async fn run(
-    export: &Export,
-    service: &Connection,
+    export: &ExportArgs,
+    service: &ServiceConnection,
     output: &mut Output,
 ) -> Result<(), CommandError> {
     let id = named::conversation(&export.id, service).await?;
     let snapshot = service.ask(&routes::snapshot(&id, 1)).await?;
-    if export.format == Format::Markdown {
-        let Summary { id, title, .. } = snapshot.summary;
+    if export.format == ExportFormat::Markdown {
+        let ConversationSummary { id, title, .. } = snapshot.summary;
         output.text(&format!("# {}\n\n", title.unwrap_or(id)))?;
     }
     let mut after = 0;
     loop {
         let page = routes::history_after(&id, after, PAGE).answered_as();
-        let page: Page = service.ask(&page).await?;
+        let page: ExportPage = service.ask(&page).await?;
         for past in page.events {
             match export.format {
-                Format::Jsonl => output.json(&with_position(past))?,
-                Format::Markdown => output.text(&section(&event(&past)?))?,
+                ExportFormat::Jsonl => output.json(&with_position(past))?,
+                ExportFormat::Markdown => output.text(&section(&event(&past)?))?,
             }
         }
         match page.after {
@@ -78,8 +78,8 @@ pub(crate) async fn run(
     }
     for event in &snapshot.unfinished {
         match export.format {
-            Format::Jsonl => output.json(event)?,
-            Format::Markdown => output.text(&cut_short(event))?,
+            ExportFormat::Jsonl => output.json(event)?,
+            ExportFormat::Markdown => output.text(&cut_short(event))?,
         }
     }
     Ok(())
@@ -174,7 +174,7 @@ mod tests {
         json!({"seq": seq, "id": format!("e-{seq}-0"), "event": event})
     }
 
-    async fn export(format: Format) -> (String, Server) {
+    async fn export(format: ExportFormat) -> (String, Server) {
         let server = Server::start().await;
         let user = json!({"type": "user", "content": "Hi", "timestamp": 1});
         let later = json!({"type": "later", "x": 1});
@@ -189,9 +189,9 @@ mod tests {
             "settings": {}, "queue": [], "attached": 0, "history": {"events": []},
             "position": "e-3-0"});
         server.on("/v1/conversations/c", vec![answer(200, &snapshot)]);
-        let connection = Connection::new(server.named(), None);
+        let connection = ServiceConnection::new(server.named(), None);
         let (mut output, record) = recorded();
-        let export = Export {
+        let export = ExportArgs {
             id: "c".to_owned(),
             format,
         };
@@ -202,7 +202,7 @@ mod tests {
     /// Spec: [CLI-24]
     #[actix::test]
     async fn json_lines_hold_every_event_of_every_page() {
-        let (out, server) = export(Format::Jsonl).await;
+        let (out, server) = export(ExportFormat::Jsonl).await;
         let lines: Vec<Value> = out
             .lines()
             .map(|line| serde_json::from_str(line).unwrap())
@@ -234,7 +234,7 @@ mod tests {
     /// Spec: [CLI-24]
     #[actix::test]
     async fn a_document_holds_what_was_said_and_done() {
-        let (out, _) = export(Format::Markdown).await;
+        let (out, _) = export(ExportFormat::Markdown).await;
         assert_eq!(
             out,
             "# Title\n\n## Prompt\n\nHi\n\nResult:\n\n````\na\n```\nb\n````\n\n"

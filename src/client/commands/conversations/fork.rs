@@ -5,15 +5,15 @@ use clap::builder::NonEmptyStringValueParser;
 use harness_protocol::ForkOrder;
 use serde_json::Value;
 
-use crate::client::api::connection::Connection;
+use crate::client::api::connection::ServiceConnection;
 use crate::client::api::routes;
-use crate::client::commands::common::Json;
+use crate::client::commands::common::JsonFlag;
 use crate::client::error::CommandError;
 use crate::client::named;
 
 /// The flags of `harness conversations fork`.
 #[derive(Debug, Args)]
-pub(crate) struct Fork {
+pub(crate) struct ForkArgs {
     /// The conversation to copy, by its id or title or the beginning of one
     #[arg(value_name = "ID", value_parser = NonEmptyStringValueParser::new())]
     pub(super) id: String,
@@ -25,14 +25,17 @@ pub(crate) struct Fork {
     pub(super) title: Option<String>,
     /// The form of the answer.
     #[command(flatten)]
-    pub(super) form: Json,
+    pub(super) form: JsonFlag,
 }
 
 /// Copies a conversation; what the service says of the copy.
 ///
 /// # Errors
 /// If it cannot be copied.
-pub(super) async fn run(fork: &Fork, service: &Connection) -> Result<Value, CommandError> {
+pub(super) async fn run(
+    fork: &ForkArgs,
+    service: &ServiceConnection,
+) -> Result<Value, CommandError> {
     let order = ForkOrder {
         seq: fork.at,
         title: fork.title.clone(),

@@ -2,11 +2,11 @@
 
 use clap::Args;
 use harness_actors::Clock;
-use harness_protocol::{Summary, words};
+use harness_protocol::{ConversationSummary, words};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::client::api::connection::Connection;
+use crate::client::api::connection::ServiceConnection;
 use crate::client::api::routes;
 use crate::client::commands::common::parsed;
 use crate::client::commands::table::table;
@@ -24,7 +24,7 @@ const MAX_TITLE: usize = 72;
 
 /// A page as the service sent it, with what this version does not know.
 #[derive(Deserialize)]
-struct Page {
+struct ListPage {
     conversations: Vec<Value>,
     #[serde(default)]
     next: Option<String>,
@@ -32,7 +32,7 @@ struct Page {
 
 /// The flags of `harness conversations list`.
 #[derive(Debug, Args)]
-pub(crate) struct List {
+pub(crate) struct ListArgs {
     /// List only the conversations of this folder
     #[arg(long)]
     pub(crate) here: bool,
@@ -46,14 +46,14 @@ pub(crate) struct List {
 /// # Errors
 /// If they cannot be had or printed.
 pub(crate) async fn run(
-    list: &List,
-    service: &Connection,
+    list: &ListArgs,
+    service: &ServiceConnection,
     clock: Clock,
     output: &mut Output,
 ) -> Result<(), CommandError> {
     let here = list.here.then(folder::here).transpose()?;
     let mut cursor: Option<String> = None;
-    let mut summaries: Vec<Summary> = Vec::new();
+    let mut summaries: Vec<ConversationSummary> = Vec::new();
     let mut items: Vec<Value> = Vec::new();
     loop {
         let page = match &here {
@@ -61,7 +61,7 @@ pub(crate) async fn run(
             Some(folder) => routes::conversations_in(folder, PAGE, cursor.as_deref()),
         };
         let page = page.answered_as();
-        let page: Page = service.ask(&page).await?;
+        let page: ListPage = service.ask(&page).await?;
         for conversation in page.conversations {
             if list.json {
                 items.push(conversation);
@@ -87,7 +87,7 @@ pub(crate) async fn run(
 }
 
 /// The conversations in columns.
-fn lines(summaries: &[Summary], now: u64) -> Vec<String> {
+fn lines(summaries: &[ConversationSummary], now: u64) -> Vec<String> {
     let header = ["ID", "STATE", "PROMPTS", "ACTIVE", "FOLDER", "TITLE"].map(str::to_owned);
     let rows = summaries.iter().map(|summary| {
         let folder = summary.workspace.as_deref().map(folder::display_path);
@@ -165,9 +165,9 @@ mod tests {
     async fn list(json: bool, pages: Vec<Vec<u8>>) -> (Result<(), CommandError>, String, Server) {
         let server = Server::start().await;
         server.on("/v1/conversations", pages);
-        let connection = Connection::new(server.named(), None);
+        let connection = ServiceConnection::new(server.named(), None);
         let (mut output, record) = recorded();
-        let list = List { here: false, json };
+        let list = ListArgs { here: false, json };
         let result = run(&list, &connection, clock(), &mut output).await;
         (result, record.out(), server)
     }

@@ -12,19 +12,19 @@ pub(super) use list::ago;
 
 use clap::{Args, Subcommand};
 use harness_actors::Clock;
-use harness_protocol::{Deleted, Summary};
+use harness_protocol::{ConversationSummary, Deleted};
 
 use crate::cli::before_subcommand::WithoutSubcommand;
 use crate::cli::exit_codes::asks;
-use crate::client::api::connection::Connection;
+use crate::client::api::connection::ServiceConnection;
 use crate::client::commands::common;
-use crate::client::commands::conversations::delete::Delete;
-use crate::client::commands::conversations::export::Export;
-use crate::client::commands::conversations::fork::Fork;
-use crate::client::commands::conversations::list::List;
-use crate::client::commands::conversations::new::New;
-use crate::client::commands::conversations::rename::Rename;
-use crate::client::commands::conversations::show::Show;
+use crate::client::commands::conversations::delete::DeleteArgs;
+use crate::client::commands::conversations::export::ExportArgs;
+use crate::client::commands::conversations::fork::ForkArgs;
+use crate::client::commands::conversations::list::ListArgs;
+use crate::client::commands::conversations::new::NewArgs;
+use crate::client::commands::conversations::rename::RenameArgs;
+use crate::client::commands::conversations::show::ShowArgs;
 use crate::client::error::CommandError;
 use crate::client::output::Output;
 use crate::visible;
@@ -41,32 +41,32 @@ Examples:
 /// The flags of `harness conversations`.
 #[derive(Debug, Args)]
 #[command(after_help = asks(CONVERSATIONS_HELP))]
-pub(crate) struct Conversations {
+pub(crate) struct ConversationsArgs {
     /// How to list them.
     #[command(flatten)]
-    pub(super) list: WithoutSubcommand<List>,
+    pub(super) list: WithoutSubcommand<ListArgs>,
     /// The action; lists them if left out.
     #[command(subcommand)]
-    pub(super) action: Option<Action>,
+    pub(super) action: Option<ConversationsAction>,
 }
 
 /// The actions on conversations.
 #[derive(Debug, Subcommand)]
-pub(crate) enum Action {
+pub(crate) enum ConversationsAction {
     /// List all conversations, the last active first
-    List(List),
+    List(ListArgs),
     /// Make a conversation and print its id
-    New(New),
+    New(NewArgs),
     /// Show a conversation and its last events
-    Show(Show),
+    Show(ShowArgs),
     /// Give a conversation another title
-    Rename(Rename),
+    Rename(RenameArgs),
     /// Delete a conversation and print where its journal was moved
-    Delete(Delete),
+    Delete(DeleteArgs),
     /// Copy a conversation and print the id of the copy
-    Fork(Fork),
+    Fork(ForkArgs),
     /// Print the whole history of a conversation
-    Export(Export),
+    Export(ExportArgs),
 }
 
 /// Carries out what was asked.
@@ -74,31 +74,31 @@ pub(crate) enum Action {
 /// # Errors
 /// If it cannot be done.
 pub(super) async fn run(
-    conversations: &Conversations,
-    service: &Connection,
+    conversations: &ConversationsArgs,
+    service: &ServiceConnection,
     output: &mut Output,
 ) -> Result<(), CommandError> {
     let clock = Clock::system();
     // What scripts need, alone on a line.
-    let id = |it: Summary| vec![visible::line(&it.id)];
-    let title = |it: Summary| vec![visible::line(&it.title.unwrap_or_default())];
+    let id = |it: ConversationSummary| vec![visible::line(&it.id)];
+    let title = |it: ConversationSummary| vec![visible::line(&it.title.unwrap_or_default())];
     let trash = |it: Deleted| vec![visible::line(&it.trash)];
     match &conversations.action {
         None => list::run(&conversations.list, service, clock, output).await,
-        Some(Action::List(list)) => list::run(list, service, clock, output).await,
-        Some(Action::Show(show)) => show::run(show, service, clock, output).await,
-        Some(Action::Export(export)) => export::run(export, service, output).await,
-        Some(Action::New(it)) => {
+        Some(ConversationsAction::List(list)) => list::run(list, service, clock, output).await,
+        Some(ConversationsAction::Show(show)) => show::run(show, service, clock, output).await,
+        Some(ConversationsAction::Export(export)) => export::run(export, service, output).await,
+        Some(ConversationsAction::New(it)) => {
             let raw = new::run(it, service, output).await?;
             common::print(raw, it.form.json, output, id)
         }
-        Some(Action::Fork(it)) => {
+        Some(ConversationsAction::Fork(it)) => {
             common::print(fork::run(it, service).await?, it.form.json, output, id)
         }
-        Some(Action::Rename(it)) => {
+        Some(ConversationsAction::Rename(it)) => {
             common::print(rename::run(it, service).await?, it.form.json, output, title)
         }
-        Some(Action::Delete(it)) => {
+        Some(ConversationsAction::Delete(it)) => {
             common::print(delete::run(it, service).await?, it.form.json, output, trash)
         }
     }
@@ -110,7 +110,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::cli::{Cli, Command};
+    use crate::cli::{Cli, ProgramCommand};
     use crate::client::ClientCommand;
     use crate::client::testing::{Home, Server, answer, recorded, summary};
 
@@ -160,7 +160,7 @@ mod tests {
             ),
         ] {
             let line = ["harness", "conversations"].iter().chain(arguments);
-            let Some(Command::Client(ClientCommand::Conversations(conversations))) =
+            let Some(ProgramCommand::Client(ClientCommand::Conversations(conversations))) =
                 Cli::try_parse_from(line).unwrap().command
             else {
                 panic!("{arguments:?}");

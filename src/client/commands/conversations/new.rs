@@ -3,8 +3,8 @@
 use clap::Args;
 use serde_json::{Map, Value};
 
-use crate::client::api::connection::Connection;
-use crate::client::commands::common::Json;
+use crate::client::api::connection::ServiceConnection;
+use crate::client::commands::common::JsonFlag;
 use crate::client::commands::settings::values;
 use crate::client::error::CommandError;
 use crate::client::output::Output;
@@ -12,7 +12,7 @@ use crate::client::{folder, known_models};
 
 /// The flags of `harness conversations new`.
 #[derive(Debug, Args)]
-pub(crate) struct New {
+pub(crate) struct NewArgs {
     /// A title of at most 200 characters on one line
     #[arg(long, value_name = "TITLE")]
     pub(super) title: Option<String>,
@@ -39,7 +39,7 @@ pub(crate) struct New {
     pub(super) set: Vec<String>,
     /// The form of the answer.
     #[command(flatten)]
-    pub(super) form: Json,
+    pub(super) form: JsonFlag,
 }
 
 /// Makes a conversation; what the service says of it.
@@ -47,8 +47,8 @@ pub(crate) struct New {
 /// # Errors
 /// If it cannot be made.
 pub(super) async fn run(
-    new: &New,
-    service: &Connection,
+    new: &NewArgs,
+    service: &ServiceConnection,
     output: &mut Output,
 ) -> Result<Value, CommandError> {
     let mut settings = Map::new();

@@ -5,15 +5,15 @@ use clap::builder::NonEmptyStringValueParser;
 use harness_protocol::ChangeConversation;
 use serde_json::Value;
 
-use crate::client::api::connection::Connection;
+use crate::client::api::connection::ServiceConnection;
 use crate::client::api::routes;
-use crate::client::commands::common::{Caller, Json};
+use crate::client::commands::common::{CallerArgs, JsonFlag};
 use crate::client::error::CommandError;
 use crate::client::named;
 
 /// The flags of `harness conversations rename`.
 #[derive(Debug, Args)]
-pub(crate) struct Rename {
+pub(crate) struct RenameArgs {
     /// The conversation, by its id or title or the beginning of one
     #[arg(value_name = "ID", value_parser = NonEmptyStringValueParser::new())]
     pub(super) id: String,
@@ -22,17 +22,20 @@ pub(crate) struct Rename {
     pub(super) title: String,
     /// The name of the client that renames it.
     #[command(flatten)]
-    pub(super) caller: Caller,
+    pub(super) caller: CallerArgs,
     /// The form of the answer.
     #[command(flatten)]
-    pub(super) form: Json,
+    pub(super) form: JsonFlag,
 }
 
 /// Renames a conversation; what the service says of it.
 ///
 /// # Errors
 /// If it cannot be renamed.
-pub(super) async fn run(rename: &Rename, service: &Connection) -> Result<Value, CommandError> {
+pub(super) async fn run(
+    rename: &RenameArgs,
+    service: &ServiceConnection,
+) -> Result<Value, CommandError> {
     let change = ChangeConversation {
         title: rename.title.clone(),
         by: rename.caller.name(),

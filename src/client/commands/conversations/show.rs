@@ -3,9 +3,9 @@
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 use harness_actors::Clock;
-use harness_protocol::{OWN_LIMIT, PastEvent, Settings, Snapshot, words};
+use harness_protocol::{ConversationSnapshot, OWN_LIMIT, PastEvent, Settings, words};
 
-use crate::client::api::connection::Connection;
+use crate::client::api::connection::ServiceConnection;
 use crate::client::api::routes;
 use crate::client::commands::common;
 use crate::client::commands::conversations::list::ago;
@@ -21,7 +21,7 @@ const TAIL: usize = 20;
 
 /// The flags of `harness conversations show`.
 #[derive(Debug, Args)]
-pub(crate) struct Show {
+pub(crate) struct ShowArgs {
     /// The conversation, by its id or title or the beginning of one; the last one of this folder if
     /// left out, or a new one if it has none
     #[arg(value_name = "ID", value_parser = NonEmptyStringValueParser::new())]
@@ -36,8 +36,8 @@ pub(crate) struct Show {
 /// # Errors
 /// If it cannot be had or printed.
 pub(crate) async fn run(
-    show: &Show,
-    service: &Connection,
+    show: &ShowArgs,
+    service: &ServiceConnection,
     clock: Clock,
     output: &mut Output,
 ) -> Result<(), CommandError> {
@@ -48,7 +48,7 @@ pub(crate) async fn run(
 }
 
 /// The snapshot as lines to read.
-fn lines(snapshot: &Snapshot, now: u64) -> Vec<String> {
+fn lines(snapshot: &ConversationSnapshot, now: u64) -> Vec<String> {
     let summary = &snapshot.summary;
     let mut lines = Vec::new();
     let mut row = |name: &str, value: String| {
@@ -105,7 +105,7 @@ fn lines(snapshot: &Snapshot, now: u64) -> Vec<String> {
     lines
 }
 
-fn state(snapshot: &Snapshot) -> String {
+fn state(snapshot: &ConversationSnapshot) -> String {
     let mut text = words::conversation_state(&snapshot.summary).to_owned();
     if let Some(run) = snapshot.summary.run_id {
         text += &format!(", run {run}");
@@ -168,9 +168,9 @@ mod tests {
     async fn show(json: bool) -> String {
         let server = Server::start().await;
         server.on("/v1/conversations/c-2", vec![answer(200, &snapshot())]);
-        let connection = Connection::new(server.named(), None);
+        let connection = ServiceConnection::new(server.named(), None);
         let (mut output, record) = recorded();
-        let show = Show {
+        let show = ShowArgs {
             id: Some("c-2".to_owned()),
             json,
         };
@@ -216,9 +216,9 @@ mod tests {
         let server = Server::start().await;
         let default = "/v1/conversations/default";
         server.on(default, vec![answer(200, &snapshot())]);
-        let connection = Connection::new(server.named(), None);
+        let connection = ServiceConnection::new(server.named(), None);
         let (mut output, record) = recorded();
-        let show = Show {
+        let show = ShowArgs {
             id: None,
             json: false,
         };

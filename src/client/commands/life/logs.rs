@@ -32,7 +32,7 @@ Examples:
 /// The flags of `harness logs`.
 #[derive(Debug, Args)]
 #[command(after_help = exits(LOGS_HELP, "done", "failed, or there is no log", Some("stopped with Ctrl-C")))]
-pub(crate) struct Logs {
+pub(crate) struct LogsArgs {
     /// At most so many of the last lines; 100 if neither this nor --since is given
     #[arg(short = 'n', long, value_name = "N")]
     pub(super) lines: Option<usize>,
@@ -63,7 +63,7 @@ fn duration(text: &str) -> Result<Duration, &'static str> {
 /// # Errors
 /// If there is none, or it cannot be shown.
 pub(crate) async fn run(
-    order: &Logs,
+    order: &LogsArgs,
     config: &ClientConfig,
     output: &mut Output,
 ) -> Result<i32, CommandError> {
@@ -77,7 +77,7 @@ pub(crate) async fn run(
         output.note("harness: the service is older than 0.2: this is its log only if it was not started with `harness serve`");
     }
     let mut interrupts = Interrupts::of_process()?;
-    let mut log = Reader::new(path);
+    let mut log = LogReader::new(path);
     show_past(order, &mut log, output)?;
     if !order.follow {
         return Ok(0);
@@ -106,7 +106,11 @@ fn is_older(config: &ClientConfig) -> bool {
 }
 
 /// Shows what is wanted of what was logged so far.
-fn show_past(order: &Logs, log: &mut Reader, output: &mut Output) -> Result<(), CommandError> {
+fn show_past(
+    order: &LogsArgs,
+    log: &mut LogReader,
+    output: &mut Output,
+) -> Result<(), CommandError> {
     let now = log.read().map_err(|error| log.failed(&error))?;
     if log.file.is_none() && !order.follow {
         let reason = format!("there is no log at {}", log.path.display());
@@ -128,7 +132,7 @@ fn show_past(order: &Logs, log: &mut Reader, output: &mut Output) -> Result<(), 
     });
     // What was put aside is read only if this does not reach back far enough.
     let aside = if begins_later || (time.is_none() && lines.len() < count) {
-        Reader::new(log.path.with_extension("log.1")).read()
+        LogReader::new(log.path.with_extension("log.1")).read()
     } else {
         Ok(String::new())
     };
@@ -157,14 +161,14 @@ fn show(line: &str, json: bool, output: &mut Output) -> io::Result<()> {
 }
 
 /// Reads a log on from where it was, also when the file was put aside and another was begun.
-struct Reader {
+struct LogReader {
     path: PathBuf,
     file: Option<File>,
     /// The bytes behind the last whole line.
     rest: Vec<u8>,
 }
 
-impl Reader {
+impl LogReader {
     fn new(path: PathBuf) -> Self {
         Self {
             path,
@@ -251,7 +255,7 @@ mod tests {
     fn a_log_is_read_on_across_the_file_that_is_put_aside() {
         let temp = tempfile::tempdir().unwrap();
         let path = temp.path().join("serve.log");
-        let mut log = Reader::new(path.clone());
+        let mut log = LogReader::new(path.clone());
         assert_eq!(log.read().unwrap(), "");
         fs::write(&path, "one\ntw").unwrap();
         assert_eq!(log.read().unwrap(), "one\n");
@@ -274,9 +278,9 @@ mod tests {
         let temp = tempfile::tempdir().unwrap();
         let path = temp.path().join("serve.log");
         fs::create_dir(&path).unwrap();
-        assert!(Reader::new(path.clone()).read().is_err());
+        assert!(LogReader::new(path.clone()).read().is_err());
         fs::remove_dir(&path).unwrap();
         std::os::unix::fs::symlink("/etc/passwd", &path).unwrap();
-        assert!(Reader::new(path).read().is_err());
+        assert!(LogReader::new(path).read().is_err());
     }
 }

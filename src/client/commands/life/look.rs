@@ -6,7 +6,7 @@ use std::time::Duration;
 use harness_protocol::{Discovery, ServiceInfo};
 use tokio::time::timeout;
 
-use crate::client::api::connection::Connection;
+use crate::client::api::connection::ServiceConnection;
 use crate::client::api::discovery::{self, DiscoveryError};
 use crate::config::ClientConfig;
 use crate::state_dir::lock;
@@ -17,17 +17,17 @@ const PATIENCE: Duration = Duration::from_millis(3500);
 const IMPATIENCE: Duration = Duration::from_secs(1);
 
 /// The result of a look.
-pub(crate) struct Look {
+pub(crate) struct ServiceLook {
     /// The folder's entry about the service, which may be stale.
     pub(crate) file: Option<Discovery>,
     /// The service itself.
-    pub(crate) found: Found,
+    pub(crate) found: FoundService,
 }
 
 /// The service, by what it shows of itself.
-pub(crate) enum Found {
+pub(crate) enum FoundService {
     /// It has proved itself and is understood.
-    Answers(Box<Connection>),
+    Answers(Box<ServiceConnection>),
     /// It has proved itself, and speaks another language.
     Other(Box<ServiceInfo>),
     /// It is too old to prove itself.
@@ -38,7 +38,7 @@ pub(crate) enum Found {
     Nothing,
 }
 
-impl Look {
+impl ServiceLook {
     /// Looks for the service, with the patience of a person who asks for it.
     pub(crate) async fn at(config: &ClientConfig) -> Self {
         Self::within(config, PATIENCE).await
@@ -55,16 +55,16 @@ impl Look {
         // Asked behind it: a service that has just ended is not one that does not answer.
         let is_held = lock::is_held(&config.home).unwrap_or(false);
         let address = file.as_ref().map(|file| file.address.clone());
-        let found = Found::from_answer(found.ok(), is_held, address.as_deref());
+        let found = FoundService::from_answer(found.ok(), is_held, address.as_deref());
         Self { file, found }
     }
 }
 
-impl Found {
+impl FoundService {
     /// Puts together what was answered, if there was an answer in time, and whether a process uses
     /// the folder.
     fn from_answer(
-        found: Option<Result<Connection, DiscoveryError>>,
+        found: Option<Result<ServiceConnection, DiscoveryError>>,
         is_held: bool,
         address: Option<&str>,
     ) -> Self {
@@ -140,8 +140,11 @@ mod tests {
         }
     }
 
-    fn decided(found: Option<Result<Connection, DiscoveryError>>, is_held: bool) -> (i32, String) {
-        let found = Found::from_answer(found, is_held, Some("127.0.0.1:1"));
+    fn decided(
+        found: Option<Result<ServiceConnection, DiscoveryError>>,
+        is_held: bool,
+    ) -> (i32, String) {
+        let found = FoundService::from_answer(found, is_held, Some("127.0.0.1:1"));
         let reason = found.reason().unwrap_or_default();
         (found.exit_code(), format!("{}: {reason}", found.word()))
     }

@@ -13,22 +13,22 @@ pub(super) mod stop;
 mod work;
 
 use crate::cli::color::ColorFlag;
-use crate::client::commands::life::look::{Found, Look};
+use crate::client::commands::life::look::{FoundService, ServiceLook};
 use crate::client::output::Output;
-use crate::config::{Beside, ClientConfig, Config};
+use crate::config::{ClientConfig, LoadedConfig, RunningSettings};
 
 /// The settings of the running service beside those of a configuration; none if no service runs.
 /// One that does not answer is named on standard error, and not waited for.
-pub(crate) fn beside(config: &Config) -> Option<Beside> {
+pub(crate) fn beside(config: &LoadedConfig) -> Option<RunningSettings> {
     let client = ClientConfig::from_config(config);
     actix::System::new().block_on(async {
-        match Look::quick(&client).await.found {
-            Found::Answers(connection) => {
+        match ServiceLook::quick(&client).await.found {
+            FoundService::Answers(connection) => {
                 let service = connection.info()?.settings.clone();
                 let shell = config.values(|secret| connection.fingerprint(secret));
-                Some(Beside::new(service, &shell))
+                Some(RunningSettings::new(service, &shell))
             }
-            Found::Nothing => None,
+            FoundService::Nothing => None,
             found => {
                 let reason = found.reason().unwrap_or_default();
                 Output::of_process(ColorFlag::default()).note(&format!(

@@ -11,13 +11,13 @@ use crate::cli::exit_codes::exits;
 use crate::client::api::discovery::VERSION;
 use crate::client::background;
 use crate::client::commands::life::error::RestartError;
-use crate::client::commands::life::look::{Found, Look};
-use crate::client::commands::life::stop::{self, Insistence, Waits};
+use crate::client::commands::life::look::{FoundService, ServiceLook};
+use crate::client::commands::life::stop::{self, Insistence, StopWaits};
 use crate::client::commands::life::work;
 use crate::client::error::CommandError;
 use crate::client::interrupts::Interrupts;
 use crate::client::output::Output;
-use crate::config::{ClientConfig, Config, start_again};
+use crate::config::{ClientConfig, LoadedConfig, start_again};
 use crate::visible;
 use clap::Args;
 
@@ -33,7 +33,7 @@ Attached clients come back by themselves.";
 /// The flags of `harness restart`.
 #[derive(Debug, Args)]
 #[command(after_help = exits(RESTART_HELP, "restarted", "failed, or no service runs", Some("ended with Ctrl-C while it waited")))]
-pub(crate) struct Restart {
+pub(crate) struct RestartArgs {
     /// Do not wait for the end of runs
     #[arg(long)]
     pub(super) now: bool,
@@ -51,7 +51,7 @@ const KEY_IS_MISSING: &str =
 
 /// How the service was started.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Plan {
+struct RestartPlan {
     start: StartOptions,
     is_demo: bool,
     /// Whether its requests carry a key. Of a process that does not tell it is not known.
@@ -63,29 +63,29 @@ struct Plan {
 /// # Errors
 /// If it was not restarted.
 pub(crate) async fn run(
-    order: &Restart,
+    order: &RestartArgs,
     config: &ClientConfig,
     output: &mut Output,
 ) -> Result<i32, CommandError> {
-    let waits = Waits::default();
+    let waits = StopWaits::default();
     let home = &config.home;
     let Some(pid) = stop::target(config, waits).await? else {
         let home = home.display().to_string();
         return Err(RestartError::None { home }.into());
     };
-    let look = Look::at(config).await;
-    let plan = Plan::for_service(look.found.info(), pid)?;
+    let look = ServiceLook::at(config).await;
+    let plan = RestartPlan::for_service(look.found.info(), pid)?;
     let serve = plan.check(home)?;
     match &look.found {
-        Found::Answers(_) | Found::Other(_) if !order.now => {
+        FoundService::Answers(_) | FoundService::Other(_) if !order.now => {
             until_idle(config, output).await?;
             stop::is_still(config, pid, waits).await?;
         }
-        Found::Unhealthy(_) if !order.now => return Err(RestartError::Silent { pid }.into()),
-        Found::Older(_) => output.note(
+        FoundService::Unhealthy(_) if !order.now => return Err(RestartError::Silent { pid }.into()),
+        FoundService::Older(_) => output.note(
             "harness: the service is older than 0.2 and does not say whether runs are going; one that is ends as interrupted, and `harness continue` goes on with it",
         ),
-        Found::Answers(_) | Found::Other(_) | Found::Unhealthy(_) | Found::Nothing => {}
+        FoundService::Answers(_) | FoundService::Other(_) | FoundService::Unhealthy(_) | FoundService::Nothing => {}
     }
     stop::stop(home, pid, Insistence::Ask, waits, output).await?;
     let connection = background::start_told(config, serve, output).await?;
@@ -118,10 +118,10 @@ async fn until_idle(config: &ClientConfig, output: &mut Output) -> Result<(), Co
     let idle = async {
         let mut is_told = false;
         loop {
-            let found = Look::at(config).await.found;
+            let found = ServiceLook::at(config).await.found;
             // Of one that does not answer it is not known.
             let runs = match (&found, found.info()) {
-                (Found::Nothing, _) => Some(0),
+                (FoundService::Nothing, _) => Some(0),
                 (_, info) => info.map(|info| info.runs),
             };
             match runs {
@@ -143,7 +143,7 @@ async fn until_idle(config: &ClientConfig, output: &mut Output) -> Result<(), Co
     }
 }
 
-impl Plan {
+impl RestartPlan {
     /// How the service was started, in its own words, or else as the system remembers its process.
     fn for_service(info: Option<&ServiceInfo>, pid: u32) -> Result<Self, RestartError> {
         let told = info.and_then(|info| {
@@ -189,7 +189,7 @@ impl Plan {
             let folder = folder.display();
             return Err(would_not(format!("its folder {folder} is gone")));
         }
-        let config = Config::again(&self.start, home);
+        let config = LoadedConfig::again(&self.start, home);
         let config = config.map_err(|error| would_not(error.to_string()))?;
         if !self.is_demo {
             let credential = config.require_credential("harness stop; harness --demo");
@@ -231,8 +231,8 @@ mod tests {
         }
     }
 
-    fn plan(folder: &Path, is_demo: bool) -> Plan {
-        Plan {
+    fn plan(folder: &Path, is_demo: bool) -> RestartPlan {
+        RestartPlan {
             start: StartOptions {
                 folder: folder.display().to_string(),
                 flags: vec![given("model", "m1")],
@@ -249,13 +249,13 @@ mod tests {
         let temp = tempfile::tempdir().unwrap();
         let process = temp.path().join("7");
         std::fs::create_dir(&process).unwrap();
-        assert_eq!(Plan::of_process(temp.path(), 7), None);
+        assert_eq!(RestartPlan::of_process(temp.path(), 7), None);
         symlink("/work", process.join("cwd")).unwrap();
         let command = b"/bin/harness\0serve\0--detached\0--home\0/h\0--model\0m1\0--demo\0";
         std::fs::write(process.join("cmdline"), command).unwrap();
         let environment = b"ANTHROPIC_API_KEY=sk\0HARNESS_MAX_TURNS=7\0";
         std::fs::write(process.join("environ"), environment).unwrap();
-        let found = Plan::of_process(temp.path(), 7).unwrap();
+        let found = RestartPlan::of_process(temp.path(), 7).unwrap();
         assert_eq!(found, plan(Path::new("/work"), true));
         for other in [
             &b"vi\0"[..],
@@ -264,9 +264,11 @@ mod tests {
             b"harness\0serve\0--what\0",
         ] {
             std::fs::write(process.join("cmdline"), other).unwrap();
-            assert_eq!(Plan::of_process(temp.path(), 7), None);
+            assert_eq!(RestartPlan::of_process(temp.path(), 7), None);
         }
-        let refused = Plan::for_service(None, u32::MAX).unwrap_err().to_string();
+        let refused = RestartPlan::for_service(None, u32::MAX)
+            .unwrap_err()
+            .to_string();
         assert!(
             refused.contains("`harness stop; cd FOLDER; harness`"),
             "{refused}"
@@ -293,7 +295,7 @@ mod tests {
         assert_eq!(command.get_current_dir(), Some(folder.path()));
 
         let config = home.path().join("config.toml");
-        let refusal = |plan: &Plan| plan.check(home.path()).unwrap_err().to_string();
+        let refusal = |plan: &RestartPlan| plan.check(home.path()).unwrap_err().to_string();
         // The shell that runs the tests may have a key.
         std::fs::write(&config, "max_turns = 0\n").unwrap();
         let mut wrong = plan(folder.path(), true);

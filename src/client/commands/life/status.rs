@@ -8,13 +8,13 @@ use tokio::time::timeout;
 
 use crate::client::api::discovery::VERSION;
 use crate::client::api::routes;
-use crate::client::commands::life::look::{Found, Look};
-use crate::client::commands::life::status_text::{Facts, text};
+use crate::client::commands::life::look::{FoundService, ServiceLook};
+use crate::client::commands::life::status_text::{StatusFacts, text};
 use crate::client::error::CommandError;
 use crate::client::output::Output;
 use crate::client::remarks;
 use crate::config::ClientConfig;
-use crate::difference::{Difference, differences};
+use crate::difference::{SettingDifference, differences};
 use crate::visible;
 use clap::Args;
 
@@ -37,7 +37,7 @@ Exit codes:
 /// The flags of `harness status`.
 #[derive(Debug, Args)]
 #[command(after_help = STATUS_HELP)]
-pub(crate) struct Status {
+pub(crate) struct StatusArgs {
     /// Print one JSON object
     #[arg(long)]
     pub(super) json: bool,
@@ -48,17 +48,17 @@ pub(crate) struct Status {
 /// # Errors
 /// If it cannot be written.
 pub(crate) async fn run(
-    order: &Status,
+    order: &StatusArgs,
     config: &ClientConfig,
     output: &mut Output,
 ) -> Result<i32, CommandError> {
-    let look = Look::at(config).await;
+    let look = ServiceLook::at(config).await;
     let (differing, problem) = compare(&look.found, config);
     let approvals = approvals(&look.found).await;
     if order.json {
         output.json(&as_json(&look, config, &differing, approvals))?;
     } else {
-        let facts = Facts {
+        let facts = StatusFacts {
             look: &look,
             home: &config.home,
             differing: &differing,
@@ -78,8 +78,11 @@ pub(crate) async fn run(
 }
 
 /// Where the service and this shell differ, or why that is not known.
-fn compare(found: &Found, config: &ClientConfig) -> (Vec<Difference>, Option<String>) {
-    let (Found::Answers(connection), Some(info)) = (found, found.info()) else {
+fn compare(
+    found: &FoundService,
+    config: &ClientConfig,
+) -> (Vec<SettingDifference>, Option<String>) {
+    let (FoundService::Answers(connection), Some(info)) = (found, found.info()) else {
         return (Vec::new(), None);
     };
     match remarks::of_shell(&config.home, connection) {
@@ -89,8 +92,8 @@ fn compare(found: &Found, config: &ClientConfig) -> (Vec<Difference>, Option<Str
 }
 
 /// The number of approvals that wait in the service. `None` if it does not tell in time.
-async fn approvals(found: &Found) -> Option<usize> {
-    let Found::Answers(connection) = found else {
+async fn approvals(found: &FoundService) -> Option<usize> {
+    let FoundService::Answers(connection) = found else {
         return None;
     };
     let route = routes::all_approvals();
@@ -100,12 +103,12 @@ async fn approvals(found: &Found) -> Option<usize> {
 }
 
 fn as_json(
-    look: &Look,
+    look: &ServiceLook,
     config: &ClientConfig,
-    differing: &[Difference],
+    differing: &[SettingDifference],
     approvals: Option<usize>,
 ) -> Value {
-    let Look { file, found } = look;
+    let ServiceLook { file, found } = look;
     json!({
         "state": found.word(),
         "reason": found.reason(),

@@ -5,19 +5,19 @@ use std::path::Path;
 use harness_protocol::{ServiceInfo, UpstreamKind};
 
 use crate::client::api::discovery::VERSION;
-use crate::client::commands::life::look::{Found, Look};
-use crate::difference::Difference;
+use crate::client::commands::life::look::{FoundService, ServiceLook};
+use crate::difference::SettingDifference;
 use crate::logging::log_file;
 use crate::state_dir::lock;
 use crate::state_dir::lock::LOG_FILE;
 
 /// The facts to tell.
-pub(crate) struct Facts<'a> {
-    pub(crate) look: &'a Look,
+pub(crate) struct StatusFacts<'a> {
+    pub(crate) look: &'a ServiceLook,
     /// The state folder.
     pub(crate) home: &'a Path,
     /// Where the service differs from this shell.
-    pub(crate) differing: &'a [Difference],
+    pub(crate) differing: &'a [SettingDifference],
     /// The number of approvals that wait. `None` if it is not known.
     pub(crate) approvals: Option<usize>,
     /// The time, in Unix seconds.
@@ -25,12 +25,12 @@ pub(crate) struct Facts<'a> {
 }
 
 /// The lines, one a fact.
-pub(crate) fn text(facts: &Facts<'_>) -> Vec<String> {
-    let Facts { look, home, .. } = facts;
+pub(crate) fn text(facts: &StatusFacts<'_>) -> Vec<String> {
+    let StatusFacts { look, home, .. } = facts;
     let mut lines = Vec::new();
     let mut say = |name: &str, value: String| lines.push(format!("{name:<9} {value}"));
     match (&look.found, look.found.info()) {
-        (Found::Nothing, _) => {
+        (FoundService::Nothing, _) => {
             say("service", "none runs; `harness` starts one".to_owned());
             if let Some(file) = &look.file {
                 let pid = file.pid;
@@ -71,7 +71,7 @@ pub(crate) fn text(facts: &Facts<'_>) -> Vec<String> {
     lines
 }
 
-fn service(found: &Found, info: &ServiceInfo, now: u64) -> String {
+fn service(found: &FoundService, info: &ServiceInfo, now: u64) -> String {
     match found.reason() {
         Some(reason) => reason,
         None => format!("runs for {}", age(now.saturating_sub(info.started_at))),
@@ -130,7 +130,7 @@ fn age(seconds: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::difference::Said;
+    use crate::difference::SideValue;
 
     /// Spec: [CLI-92]
     #[test]
@@ -157,18 +157,18 @@ mod tests {
             "started_at": 100, "clients": 2, "runs": 1, "log": "/h/logs/serve.log",
         });
         let info: ServiceInfo = serde_json::from_value(info).unwrap();
-        let look = Look {
+        let look = ServiceLook {
             file: None,
-            found: Found::Other(Box::new(info)),
+            found: FoundService::Other(Box::new(info)),
         };
-        let said = |value: &str| Said {
+        let said = |value: &str| SideValue {
             value: Some(value.to_owned()),
             source: "default".to_owned(),
         };
-        let lines = text(&Facts {
+        let lines = text(&StatusFacts {
             look: &look,
             home: Path::new("/h"),
-            differing: &[Difference {
+            differing: &[SettingDifference {
                 key: "model".to_owned(),
                 service: said("m"),
                 shell: said("n"),

@@ -16,13 +16,13 @@ use tokio::time::{Instant, sleep};
 use crate::cli::exit_codes::exits;
 use crate::client::api::discovery;
 use crate::client::commands::life::error::StopError;
-use crate::client::commands::life::look::Look;
+use crate::client::commands::life::look::ServiceLook;
 use crate::client::commands::life::work::StoppedWork;
 use crate::client::error::CommandError;
 use crate::client::output::Output;
 use crate::client::question;
 use crate::config::ClientConfig;
-use crate::state_dir::lock_owner::{Holder, holder};
+use crate::state_dir::lock_owner::{StateHolder, holder};
 use clap::Args;
 
 const STOP_HELP: &str = "\
@@ -37,7 +37,7 @@ Attached clients wait until a service runs again.";
 /// The flags of `harness stop`.
 #[derive(Debug, Args)]
 #[command(after_help = exits(STOP_HELP, "stopped, or none ran", "it goes on: runs are going, jobs run, or it could not be stopped", None))]
-pub(crate) struct Stop {
+pub(crate) struct StopArgs {
     /// Do not ask, and kill the service if it does not stop
     #[arg(long)]
     pub(super) force: bool,
@@ -48,7 +48,7 @@ pub(crate) struct Stop {
 
 /// How long each step may take.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Waits {
+pub(crate) struct StopWaits {
     /// Until a process that holds the lock says that it is the service.
     pub(crate) named: Duration,
     /// From the order to stop until the lock is free.
@@ -61,7 +61,7 @@ pub(crate) struct Waits {
     pub(crate) look: Duration,
 }
 
-impl Default for Waits {
+impl Default for StopWaits {
     fn default() -> Self {
         Self {
             named: Duration::from_secs(2),
@@ -78,11 +78,11 @@ impl Default for Waits {
 /// # Errors
 /// If it goes on.
 pub(crate) async fn run(
-    order: &Stop,
+    order: &StopArgs,
     config: &ClientConfig,
     output: &mut Output,
 ) -> Result<i32, CommandError> {
-    let waits = Waits::default();
+    let waits = StopWaits::default();
     let Some(pid) = target(config, waits).await? else {
         if order.json {
             output.json(&json!({"stopped": false, "pid": null}))?;
@@ -92,7 +92,7 @@ pub(crate) async fn run(
         return Ok(0);
     };
     if !order.force {
-        match Look::at(config).await.found.info() {
+        match ServiceLook::at(config).await.found.info() {
             Some(info) => {
                 if let Some(work) = StoppedWork::from_info(info) {
                     if !question::is_confirmed(&work.question()) {
@@ -127,7 +127,7 @@ pub(crate) async fn run(
 pub(crate) async fn is_still(
     config: &ClientConfig,
     pid: u32,
-    waits: Waits,
+    waits: StopWaits,
 ) -> Result<(), CommandError> {
     match target(config, waits).await? {
         Some(now) if now == pid => Ok(()),
@@ -151,7 +151,7 @@ pub(crate) enum Insistence {
 /// If it is not certain which process it is.
 pub(crate) async fn target(
     config: &ClientConfig,
-    waits: Waits,
+    waits: StopWaits,
 ) -> Result<Option<u32>, CommandError> {
     let home = || config.home.display().to_string();
     let give_up = Instant::now() + waits.named;
@@ -162,13 +162,13 @@ pub(crate) async fn target(
             source,
         })?;
         match found {
-            Holder::Nobody => return Ok(None),
-            Holder::Process(pid) if Some(pid) == named => return Ok(Some(pid)),
-            Holder::Unnamed if is_proved(config, named).await => return Ok(named),
-            Holder::Unnamed if Instant::now() >= give_up => {
+            StateHolder::Nobody => return Ok(None),
+            StateHolder::Process(pid) if Some(pid) == named => return Ok(Some(pid)),
+            StateHolder::Unnamed if is_proved(config, named).await => return Ok(named),
+            StateHolder::Unnamed if Instant::now() >= give_up => {
                 return Err(StopError::Unnamed { home: home() }.into());
             }
-            Holder::Process(holder) if Instant::now() >= give_up => {
+            StateHolder::Process(holder) if Instant::now() >= give_up => {
                 let named = named.map_or("none".to_owned(), |pid| format!("process {pid}"));
                 let home = home();
                 return Err(StopError::NotNamed {
@@ -178,7 +178,7 @@ pub(crate) async fn target(
                 }
                 .into());
             }
-            Holder::Process(_) | Holder::Unnamed => sleep(waits.look).await,
+            StateHolder::Process(_) | StateHolder::Unnamed => sleep(waits.look).await,
         }
     }
 }
@@ -189,7 +189,7 @@ async fn is_proved(config: &ClientConfig, named: Option<u32>) -> bool {
     if cfg!(target_os = "linux") {
         return false;
     }
-    let look = Look::at(config).await;
+    let look = ServiceLook::at(config).await;
     named.is_some() && look.found.info().map(|info| info.pid) == named
 }
 
@@ -201,7 +201,7 @@ pub(crate) async fn stop(
     home: &Path,
     pid: u32,
     insistence: Insistence,
-    waits: Waits,
+    waits: StopWaits,
     output: &mut Output,
 ) -> Result<(), CommandError> {
     signal(pid, Signal::SIGTERM)?;
@@ -234,10 +234,10 @@ async fn has_left(home: &Path, pid: u32, limit: Duration, look: Duration) -> boo
     let give_up = Instant::now() + limit;
     loop {
         match holder(home, Some(pid)) {
-            Ok(Holder::Nobody) => return true,
-            Ok(Holder::Process(now)) if now != pid => return true,
+            Ok(StateHolder::Nobody) => return true,
+            Ok(StateHolder::Process(now)) if now != pid => return true,
             // Of what cannot be looked at it is not known.
-            Ok(Holder::Process(_) | Holder::Unnamed) | Err(_) => {}
+            Ok(StateHolder::Process(_) | StateHolder::Unnamed) | Err(_) => {}
         }
         if Instant::now() >= give_up {
             return false;

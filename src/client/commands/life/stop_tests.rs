@@ -7,8 +7,8 @@ use crate::client::testing::recorded;
 use crate::state_dir::StateFolder;
 use crate::state_dir::lock;
 
-fn hasty() -> Waits {
-    Waits {
+fn hasty() -> StopWaits {
+    StopWaits {
         named: Duration::from_millis(50),
         stop: Duration::from_millis(100),
         again: Duration::from_millis(100),

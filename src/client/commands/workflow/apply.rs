@@ -5,15 +5,15 @@ use std::path::PathBuf;
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 use harness_actors::workflow::file::FileProblem;
-use harness_actors::workflow::proposal::Change;
+use harness_actors::workflow::proposal::ProposedChange;
 use harness_protocol::{ApplyWorkflowFile, WorkflowSnapshot};
 use serde::Deserialize;
 
-use super::chosen::{Saying, Which};
+use super::chosen::{Saying, WorkflowArg};
 use super::create::real;
 use super::show::line;
 use crate::cli::exit_codes::exits;
-use crate::client::api::connection::Connection;
+use crate::client::api::connection::ServiceConnection;
 use crate::client::api::routes;
 use crate::client::commands::common;
 use crate::client::error::CommandError;
@@ -34,10 +34,10 @@ checks of the base first.";
 /// The flags of `harness workflow apply`.
 #[derive(Debug, Args)]
 #[command(after_help = exits(HELP, "the file counts", "something is wrong with the file, it is not approved, or no service runs", None))]
-pub(crate) struct Apply {
+pub(crate) struct ApplyArgs {
     /// The workflow.
     #[command(flatten)]
-    which: Which,
+    which: WorkflowArg,
     /// The file; the one that was applied last if left out
     #[arg(long, value_name = "FILE")]
     file: Option<PathBuf>,
@@ -54,7 +54,7 @@ pub(crate) struct Apply {
 
 /// The file that counts.
 #[derive(Debug, Deserialize)]
-struct Counting {
+struct CountingFile {
     hash: String,
     file: Option<String>,
 }
@@ -64,7 +64,7 @@ struct Counting {
 struct Compared {
     hash: String,
     problems: Vec<FileProblem>,
-    changes: Vec<Change>,
+    changes: Vec<ProposedChange>,
     removes: bool,
 }
 
@@ -73,14 +73,14 @@ struct Compared {
 /// # Errors
 /// If that cannot be done.
 pub(super) async fn run(
-    apply: &Apply,
-    service: &Connection,
+    apply: &ApplyArgs,
+    service: &ServiceConnection,
     ask: &dyn Fn() -> Option<bool>,
     output: &mut Output,
 ) -> Result<i32, CommandError> {
     let id = apply.which.find(service).await?;
     let counting = service.ask(&routes::workflow_manifest(&id)).await?;
-    let counting: Counting = common::parsed(counting)?;
+    let counting: CountingFile = common::parsed(counting)?;
     let mut order = ApplyWorkflowFile {
         path: apply.file.as_deref().map(real).transpose()?,
         allow_remove: apply.allow_remove,

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::super::WorkflowCommand;
 use super::super::tests::snapshot;
 use super::*;
-use crate::cli::{Cli, Command};
+use crate::cli::{Cli, ProgramCommand};
 use crate::client::testing::{Home, Record, Server, answer, recorded};
 
 const PATH: &str = "/v1/workflows/w1/manifest";
@@ -39,7 +39,8 @@ async fn applied(
     ];
     server.on(PATH, answers);
     let line = ["harness", "workflow", "apply", "w1"].iter().chain(flags);
-    let Some(Command::Workflow(workflow)) = Cli::try_parse_from(line).unwrap().command else {
+    let Some(ProgramCommand::Workflow(workflow)) = Cli::try_parse_from(line).unwrap().command
+    else {
         panic!("no workflow");
     };
     let Some(WorkflowCommand::Apply(apply)) = workflow.service() else {

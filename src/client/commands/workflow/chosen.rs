@@ -5,15 +5,15 @@ use clap::builder::NonEmptyStringValueParser;
 use harness_protocol::WorkflowSnapshot;
 
 use super::rest::is_over;
-use crate::client::api::connection::Connection;
+use crate::client::api::connection::ServiceConnection;
 use crate::client::api::routes;
-use crate::client::commands::common::Caller;
+use crate::client::commands::common::CallerArgs;
 use crate::client::error::CommandError;
 use crate::client::folder;
 
 /// The flags of every command about one workflow.
 #[derive(Debug, Args)]
-pub(super) struct Which {
+pub(super) struct WorkflowArg {
     /// The workflow; may be left out where this folder has only one
     #[arg(value_name = "ID", value_parser = NonEmptyStringValueParser::new())]
     pub(super) id: Option<String>,
@@ -24,19 +24,19 @@ pub(super) struct Which {
 pub(super) struct Saying {
     /// The operator's name.
     #[command(flatten)]
-    pub(super) caller: Caller,
+    pub(super) caller: CallerArgs,
     /// Print the answer of the service as JSON
     #[arg(long)]
     pub(super) json: bool,
 }
 
-impl Which {
+impl WorkflowArg {
     /// The workflow that is meant: the one that is named, or the only one of this folder. Those that are over
     /// do not count beside one that is not.
     ///
     /// # Errors
     /// If none or several could be meant.
-    pub(super) async fn find(&self, service: &Connection) -> Result<String, CommandError> {
+    pub(super) async fn find(&self, service: &ServiceConnection) -> Result<String, CommandError> {
         if let Some(id) = &self.id {
             return Ok(id.clone());
         }

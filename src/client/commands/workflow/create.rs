@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::chosen::Saying;
 use super::show::line;
 use crate::cli::exit_codes::exits;
-use crate::client::api::connection::Connection;
+use crate::client::api::connection::ServiceConnection;
 use crate::client::api::routes;
 use crate::client::commands::common;
 use crate::client::error::CommandError;
@@ -33,7 +33,7 @@ Nothing of the file runs before a person has approved exactly these bytes.";
 /// The flags of `harness workflow new`.
 #[derive(Debug, Args)]
 #[command(after_help = exits(HELP, "made, or it was there", "something is wrong with the file, it is not approved, or no service runs", None))]
-pub(crate) struct New {
+pub(crate) struct WorkflowNewArgs {
     /// The file, below the folder of the repository
     #[arg(value_name = "FILE")]
     file: PathBuf,
@@ -56,7 +56,7 @@ pub(crate) struct New {
 
 /// The service's answer to a file that it only looks at.
 #[derive(Debug, Deserialize)]
-struct Looked {
+struct FileLook {
     hash: String,
     problems: Vec<FileProblem>,
     manifest: Option<Manifest>,
@@ -67,15 +67,15 @@ struct Looked {
 /// # Errors
 /// If that cannot be done.
 pub(super) async fn run(
-    new: &New,
-    service: &Connection,
+    new: &WorkflowNewArgs,
+    service: &ServiceConnection,
     ask: &dyn Fn() -> Option<bool>,
     output: &mut Output,
 ) -> Result<i32, CommandError> {
     let mut order = order(new)?;
     order.dry_run = true;
     let looked = routes::new_workflow(&order).answered_as::<Value>();
-    let looked: Looked = common::parsed(service.ask(&looked).await?)?;
+    let looked: FileLook = common::parsed(service.ask(&looked).await?)?;
     let name = visible::line(&new.file.to_string_lossy());
     let Some(manifest) = looked.manifest.filter(|_| looked.problems.is_empty()) else {
         for line in problem_lines(&name, &looked.problems) {
@@ -116,7 +116,7 @@ fn made(WorkflowMade { created, workflow }: WorkflowMade) -> Vec<String> {
 }
 
 /// The order, with absolute paths.
-fn order(new: &New) -> Result<NewWorkflow, CommandError> {
+fn order(new: &WorkflowNewArgs) -> Result<NewWorkflow, CommandError> {
     let folder = match &new.folder {
         Some(folder) => real(folder)?,
         None => folder::here()?,

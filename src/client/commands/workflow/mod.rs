@@ -25,40 +25,40 @@ use crate::config::ClientConfig;
 #[derive(Debug, Subcommand)]
 pub(crate) enum WorkflowCommand {
     /// Show what a file would do, ask, and make a workflow of it
-    New(create::New),
+    New(create::WorkflowNewArgs),
     /// List the workflows
-    List(show::List),
+    List(show::WorkflowListArgs),
     /// Show how a workflow is, or what was tried in it
     #[command(visible_alias = "status")]
-    Show(show::Show),
+    Show(show::WorkflowShowArgs),
     /// Print the whole output of a check
-    Output(past::Output),
+    Output(past::WorkflowOutputArgs),
     /// Let a workflow run
-    Run(run::Run),
+    Run(run::WorkflowRunArgs),
     /// Print what happens, one record a line, until the workflow is at rest
-    Watch(watch::Watch),
+    Watch(watch::WorkflowWatchArgs),
     /// Pause a workflow
-    Pause(order::Pause),
+    Pause(order::PauseArgs),
     /// Let a paused workflow go on
-    Resume(run::Resume),
+    Resume(run::ResumeArgs),
     /// End a workflow for good
-    Cancel(order::Cancel),
+    Cancel(order::WorkflowCancelArgs),
     /// Answer the gate that waits for a person
-    Approve(order::Approve),
+    Approve(order::WorkflowApproveArgs),
     /// Show what the changed file of a workflow would change, ask, and let it count
-    Apply(apply::Apply),
+    Apply(apply::ApplyArgs),
     /// Try a feature again
-    Retry(order::Feature),
+    Retry(order::FeatureArgs),
     /// Leave a feature out
-    Skip(order::Feature),
+    Skip(order::FeatureArgs),
     /// Open a feature again that was left out
-    Unskip(order::Feature),
+    Unskip(order::FeatureArgs),
     /// Run all checks on what was accepted, without a model
-    Verify(run::Verify),
+    Verify(run::VerifyArgs),
     /// Print what has happened, one record a line
-    Log(show::Log),
+    Log(show::WorkflowLogArgs),
     /// Move a workflow that is at rest to the trash
-    Delete(order::Delete),
+    Delete(order::WorkflowDeleteArgs),
 }
 
 /// Carries out a command; the exit code.

@@ -6,10 +6,10 @@ use harness_protocol::{
     AnswerGate, ChangeFeature, Deleted, PauseWorkflow, PlainWorkflowOrder, WorkflowSnapshot,
 };
 
-use super::chosen::{Saying, Which};
+use super::chosen::{Saying, WorkflowArg};
 use super::show::line;
 use crate::cli::exit_codes::asks;
-use crate::client::api::connection::Connection;
+use crate::client::api::connection::ServiceConnection;
 use crate::client::api::route::Route;
 use crate::client::api::routes;
 use crate::client::commands::common;
@@ -32,13 +32,13 @@ Examples:
 /// The flags of `harness workflow pause`.
 #[derive(Debug, Args)]
 #[command(after_help = asks(HELP))]
-pub(crate) struct Pause {
+pub(crate) struct PauseArgs {
     /// The workflow.
     #[command(flatten)]
-    which: Which,
+    which: WorkflowArg,
     /// How soon
     #[arg(long, value_enum, default_value = "iteration")]
-    when: When,
+    when: PauseTime,
     /// The operator's name.
     #[command(flatten)]
     saying: Saying,
@@ -46,7 +46,7 @@ pub(crate) struct Pause {
 
 /// How soon a workflow pauses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum When {
+enum PauseTime {
     /// At once; the attempt is interrupted, which costs no retry
     Now,
     /// When the attempt has ended
@@ -58,10 +58,10 @@ enum When {
 /// The flags of `harness workflow cancel`.
 #[derive(Debug, Args)]
 #[command(after_help = asks(HELP))]
-pub(crate) struct Cancel {
+pub(crate) struct WorkflowCancelArgs {
     /// The workflow.
     #[command(flatten)]
-    which: Which,
+    which: WorkflowArg,
     /// The operator's name.
     #[command(flatten)]
     saying: Saying,
@@ -70,10 +70,10 @@ pub(crate) struct Cancel {
 /// The flags of `harness workflow approve`.
 #[derive(Debug, Args)]
 #[command(after_help = asks(HELP))]
-pub(crate) struct Approve {
+pub(crate) struct WorkflowApproveArgs {
     /// The workflow.
     #[command(flatten)]
-    which: Which,
+    which: WorkflowArg,
     /// The gate; the one that is open if left out
     #[arg(value_name = "GATE", value_parser = NonEmptyStringValueParser::new())]
     gate: Option<String>,
@@ -91,10 +91,10 @@ pub(crate) struct Approve {
 /// The flags of `harness workflow retry`, `skip` and `unskip`.
 #[derive(Debug, Args)]
 #[command(after_help = asks(HELP), allow_missing_positional = true)]
-pub(crate) struct Feature {
+pub(crate) struct FeatureArgs {
     /// The workflow.
     #[command(flatten)]
-    which: Which,
+    which: WorkflowArg,
     /// The feature
     #[arg(value_name = "FEATURE", required = true, value_parser = NonEmptyStringValueParser::new())]
     feature: String,
@@ -106,7 +106,7 @@ pub(crate) struct Feature {
 /// The flags of `harness workflow delete`.
 #[derive(Debug, Args)]
 #[command(after_help = asks(HELP))]
-pub(crate) struct Delete {
+pub(crate) struct WorkflowDeleteArgs {
     /// The workflow
     #[arg(value_name = "ID", value_parser = NonEmptyStringValueParser::new())]
     id: String,
@@ -120,14 +120,14 @@ pub(crate) struct Delete {
 /// # Errors
 /// If that cannot be done.
 pub(super) async fn pause(
-    pause: &Pause,
-    service: &Connection,
+    pause: &PauseArgs,
+    service: &ServiceConnection,
     output: &mut Output,
 ) -> Result<(), CommandError> {
     let when = match pause.when {
-        When::Now => "now",
-        When::Attempt => "attempt",
-        When::Iteration => "iteration",
+        PauseTime::Now => "now",
+        PauseTime::Attempt => "attempt",
+        PauseTime::Iteration => "iteration",
     };
     let order = PauseWorkflow {
         when: Some(when.to_owned()),
@@ -143,8 +143,8 @@ pub(super) async fn pause(
 /// # Errors
 /// If that cannot be done.
 pub(super) async fn cancel(
-    cancel: &Cancel,
-    service: &Connection,
+    cancel: &WorkflowCancelArgs,
+    service: &ServiceConnection,
     output: &mut Output,
 ) -> Result<(), CommandError> {
     let by = cancel.saying.caller.name();
@@ -158,8 +158,8 @@ pub(super) async fn cancel(
 /// # Errors
 /// If none is open, another operator answered before, or it cannot be answered.
 pub(super) async fn approve(
-    approve: &Approve,
-    service: &Connection,
+    approve: &WorkflowApproveArgs,
+    service: &ServiceConnection,
     output: &mut Output,
 ) -> Result<(), CommandError> {
     let id = approve.which.find(service).await?;
@@ -189,8 +189,8 @@ pub(super) async fn approve(
 /// If that cannot be done.
 pub(super) async fn feature(
     action: &str,
-    it: &Feature,
-    service: &Connection,
+    it: &FeatureArgs,
+    service: &ServiceConnection,
     output: &mut Output,
 ) -> Result<(), CommandError> {
     let order = ChangeFeature {
@@ -207,8 +207,8 @@ pub(super) async fn feature(
 /// # Errors
 /// If that cannot be done.
 pub(super) async fn delete(
-    delete: &Delete,
-    service: &Connection,
+    delete: &WorkflowDeleteArgs,
+    service: &ServiceConnection,
     output: &mut Output,
 ) -> Result<(), CommandError> {
     let route = routes::delete_workflow(&delete.id);
@@ -220,7 +220,7 @@ pub(super) async fn delete(
 async fn send_and_print(
     route: Route<WorkflowSnapshot>,
     saying: &Saying,
-    service: &Connection,
+    service: &ServiceConnection,
     output: &mut Output,
 ) -> Result<(), CommandError> {
     common::show(route, saying.json, service, output, |it| vec![line(&it)]).await

@@ -4,10 +4,10 @@ use clap::Args;
 use harness_protocol::{WorkflowAttempt, WorkflowCheckRun, WorkflowDiff, WorkflowIteration};
 use serde_json::json;
 
-use super::chosen::Which;
+use super::chosen::WorkflowArg;
 use super::used::spent;
 use crate::cli::exit_codes::asks;
-use crate::client::api::connection::Connection;
+use crate::client::api::connection::ServiceConnection;
 use crate::client::api::routes;
 use crate::client::commands::common;
 use crate::client::error::CommandError;
@@ -26,7 +26,7 @@ const SHA256: usize = 64;
 /// The flags of `harness workflow output`.
 #[derive(Debug, Args)]
 #[command(after_help = asks(HELP))]
-pub(crate) struct Output {
+pub(crate) struct WorkflowOutputArgs {
     /// The workflow, which may be left out where this folder has only one; then an attempt N.M and a check, or
     /// the SHA-256 of an output
     #[arg(value_name = "ID] N.M CHECK | [ID] [SHA256", num_args = 1..=3, required = true)]
@@ -38,12 +38,12 @@ pub(crate) struct Output {
 
 /// An iteration, or an attempt in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct IterationPlace {
     iteration: u32,
     attempt: Option<u32>,
 }
 
-impl Place {
+impl IterationPlace {
     fn read(word: &str) -> Option<Self> {
         match word.split_once('.') {
             Some((n, attempt)) => Some(Self {
@@ -63,7 +63,9 @@ impl Place {
 ///
 /// # Errors
 /// If they name neither.
-pub(super) fn named(words: &[String]) -> Result<(Which, Option<Place>), CommandError> {
+pub(super) fn named(
+    words: &[String],
+) -> Result<(WorkflowArg, Option<IterationPlace>), CommandError> {
     let (id, place) = match words {
         [] => (None, None),
         [word] if word.contains('.') => (None, Some(word)),
@@ -71,9 +73,9 @@ pub(super) fn named(words: &[String]) -> Result<(Which, Option<Place>), CommandE
         [id, place, ..] => (Some(id), Some(place)),
     };
     let place = place
-        .map(|word| Place::read(word).ok_or_else(|| wrong(word)))
+        .map(|word| IterationPlace::read(word).ok_or_else(|| wrong(word)))
         .transpose()?;
-    Ok((Which { id: id.cloned() }, place))
+    Ok((WorkflowArg { id: id.cloned() }, place))
 }
 
 /// The answer where a place is missing.
@@ -96,10 +98,10 @@ fn wrong(word: &str) -> CommandError {
 /// If there is none, or it cannot be printed.
 pub(super) async fn show(
     id: &str,
-    place: Place,
+    place: IterationPlace,
     diff: bool,
     json: bool,
-    service: &Connection,
+    service: &ServiceConnection,
     output: &mut Printed,
 ) -> Result<(), CommandError> {
     if !diff {
@@ -123,8 +125,8 @@ pub(super) async fn show(
 /// # Errors
 /// If none is kept, or it cannot be printed.
 pub(super) async fn output(
-    wanted: &Output,
-    service: &Connection,
+    wanted: &WorkflowOutputArgs,
+    service: &ServiceConnection,
     output: &mut Printed,
 ) -> Result<(), CommandError> {
     let is_hash = |word: &String| word.len() == SHA256;
@@ -141,11 +143,11 @@ pub(super) async fn output(
             });
         }
     };
-    let id = Which { id: id.cloned() }.find(service).await?;
+    let id = WorkflowArg { id: id.cloned() }.find(service).await?;
     let hash = match place {
         Err(hash) => hash.clone(),
         Ok((place, check)) => {
-            let place = Place::read(place).ok_or_else(|| wrong(place))?;
+            let place = IterationPlace::read(place).ok_or_else(|| wrong(place))?;
             last_output(&id, place, check, service).await?
         }
     };
@@ -162,9 +164,9 @@ pub(super) async fn output(
 /// The last output of a check in an attempt, or in the last one of an iteration that ran it.
 async fn last_output(
     id: &str,
-    place: Place,
+    place: IterationPlace,
     check: &str,
-    service: &Connection,
+    service: &ServiceConnection,
 ) -> Result<String, CommandError> {
     let it = service
         .ask(&routes::workflow_iteration(id, place.iteration))

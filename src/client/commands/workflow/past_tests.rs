@@ -4,7 +4,7 @@ use clap::Parser as _;
 use serde_json::{Value, json};
 
 use super::super::tests::snapshot;
-use crate::cli::{Cli, Command};
+use crate::cli::{Cli, ProgramCommand};
 use crate::client::testing::{Home, Record, Server, answer, recorded};
 
 const PATH: &str = "/v1/workflows/w1";
@@ -31,7 +31,8 @@ async fn carried_out(line: &[&str], of: &[(&str, Vec<u8>)]) -> (Result<i32, Stri
         server.on(&format!("{PATH}{path}"), vec![answer.clone()]);
     }
     let line = ["harness", "workflow"].iter().chain(line);
-    let Some(Command::Workflow(workflow)) = Cli::try_parse_from(line).unwrap().command else {
+    let Some(ProgramCommand::Workflow(workflow)) = Cli::try_parse_from(line).unwrap().command
+    else {
         panic!("no workflow");
     };
     let (mut output, record) = recorded();

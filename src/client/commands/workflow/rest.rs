@@ -8,7 +8,7 @@ use crate::visible;
 
 /// How a workflow rests.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Rest {
+pub(super) struct RestLine {
     /// The exit code.
     pub(super) code: i32,
     /// Why, on one line.
@@ -81,7 +81,7 @@ pub(super) fn may_rest(record: &str) -> bool {
 }
 
 /// How the workflow rests; none while it works.
-pub(super) fn rest(it: &WorkflowSnapshot, last: &LastRun) -> Option<Rest> {
+pub(super) fn rest(it: &WorkflowSnapshot, last: &LastRun) -> Option<RestLine> {
     let id = &it.id;
     let (code, what) = match it.state.as_str() {
         "initializing" | "running" => return None,
@@ -104,7 +104,7 @@ pub(super) fn rest(it: &WorkflowSnapshot, last: &LastRun) -> Option<Rest> {
         state => (1, with(state, &it.detail)),
     };
     let line = visible::line(&format!("workflow {id}: {what}"));
-    Some(Rest { code, line })
+    Some(RestLine { code, line })
 }
 
 fn paused(it: &WorkflowSnapshot) -> (i32, String) {
@@ -142,7 +142,7 @@ mod tests {
     use super::super::tests::snapshot;
     use super::*;
 
-    fn resting(state: &str, reason: Option<&str>, error: Option<&str>) -> Option<Rest> {
+    fn resting(state: &str, reason: Option<&str>, error: Option<&str>) -> Option<RestLine> {
         let mut it = snapshot(state);
         it["reason"] = json!(reason);
         it["detail"] = json!("why\nmore");

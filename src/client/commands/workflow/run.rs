@@ -7,12 +7,12 @@ use clap::builder::NonEmptyStringValueParser;
 use harness_protocol::{PlainWorkflowOrder, ResumeWorkflow, RunWorkflow, WorkflowSnapshot};
 use serde_json::Value;
 
-use super::chosen::{Saying, Which};
+use super::chosen::{Saying, WorkflowArg};
 use super::order::HELP;
 use super::show::line;
-use super::watch::{NAME, Watched, until_rest};
+use super::watch::{NAME, WatchedWorkflow, until_rest};
 use crate::cli::exit_codes::rests;
-use crate::client::api::connection::Connection;
+use crate::client::api::connection::ServiceConnection;
 use crate::client::api::error::ApiError;
 use crate::client::api::patience::Patience;
 use crate::client::api::route::Route;
@@ -26,10 +26,10 @@ use crate::config::{ClientConfig, parse_duration};
 /// The flags of `harness workflow run`.
 #[derive(Debug, Args)]
 #[command(after_help = rests(HELP))]
-pub(crate) struct Run {
+pub(crate) struct WorkflowRunArgs {
     /// The workflow.
     #[command(flatten)]
-    which: Which,
+    which: WorkflowArg,
     /// Take at most N features
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     features: Option<u32>,
@@ -50,10 +50,10 @@ pub(crate) struct Run {
 /// The flags of `harness workflow resume`.
 #[derive(Debug, Args)]
 #[command(after_help = rests(HELP))]
-pub(crate) struct Resume {
+pub(crate) struct ResumeArgs {
     /// The workflow.
     #[command(flatten)]
-    which: Which,
+    which: WorkflowArg,
     /// Tokens that it may use besides
     #[arg(long, value_name = "N", default_value_t = 0)]
     add_tokens: u64,
@@ -80,10 +80,10 @@ pub(crate) struct Resume {
 /// The flags of `harness workflow verify`.
 #[derive(Debug, Args)]
 #[command(after_help = rests(HELP))]
-pub(crate) struct Verify {
+pub(crate) struct VerifyArgs {
     /// The workflow.
     #[command(flatten)]
-    which: Which,
+    which: WorkflowArg,
     /// Print what happens until all checks have run; ends with 1 if one is not as it has to be
     #[arg(long)]
     wait: bool,
@@ -97,16 +97,16 @@ fn duration(text: &str) -> Result<Duration, &'static str> {
 }
 
 /// How the service is found again, and how often it is tried.
-pub(super) type Way<'c> = (&'c ClientConfig, Patience);
+pub(super) type ServiceWay<'c> = (&'c ClientConfig, Patience);
 
 /// Lets a workflow run; the exit code.
 ///
 /// # Errors
 /// If it does not, or cannot be followed.
 pub(super) async fn run(
-    run: &Run,
-    service: &Connection,
-    way: Way<'_>,
+    run: &WorkflowRunArgs,
+    service: &ServiceConnection,
+    way: ServiceWay<'_>,
     interrupts: &mut Interrupts,
     output: &mut Output,
 ) -> Result<i32, CommandError> {
@@ -118,7 +118,7 @@ pub(super) async fn run(
         by: run.saying.caller.name(),
     };
     let route = routes::run_workflow(&id, &order);
-    let wait = Wait {
+    let wait = WaitArgs {
         id: &id,
         saying: &run.saying,
         waits: run.wait,
@@ -132,9 +132,9 @@ pub(super) async fn run(
 /// # Errors
 /// If it does not, or cannot be followed.
 pub(super) async fn resume(
-    resume: &Resume,
-    service: &Connection,
-    way: Way<'_>,
+    resume: &ResumeArgs,
+    service: &ServiceConnection,
+    way: ServiceWay<'_>,
     interrupts: &mut Interrupts,
     output: &mut Output,
 ) -> Result<i32, CommandError> {
@@ -148,7 +148,7 @@ pub(super) async fn resume(
         by: resume.saying.caller.name(),
     };
     let route = routes::resume_workflow(&id, &order);
-    let wait = Wait {
+    let wait = WaitArgs {
         id: &id,
         saying: &resume.saying,
         waits: resume.wait,
@@ -162,16 +162,16 @@ pub(super) async fn resume(
 /// # Errors
 /// If that cannot be done, or not be followed.
 pub(super) async fn verify(
-    verify: &Verify,
-    service: &Connection,
-    way: Way<'_>,
+    verify: &VerifyArgs,
+    service: &ServiceConnection,
+    way: ServiceWay<'_>,
     interrupts: &mut Interrupts,
     output: &mut Output,
 ) -> Result<i32, CommandError> {
     let by = verify.saying.caller.name();
     let id = verify.which.find(service).await?;
     let route = routes::verify_workflow(&id, &PlainWorkflowOrder { by });
-    let wait = Wait {
+    let wait = WaitArgs {
         id: &id,
         saying: &verify.saying,
         waits: verify.wait,
@@ -182,7 +182,7 @@ pub(super) async fn verify(
 
 /// The step behind an order.
 #[derive(Clone, Copy)]
-struct Wait<'c> {
+struct WaitArgs<'c> {
     id: &'c str,
     saying: &'c Saying,
     /// Whether what happens is shown to its end.
@@ -194,14 +194,14 @@ struct Wait<'c> {
 
 /// Gives an order, and shows the result if that is wanted.
 async fn ordered(
-    wait: Wait<'_>,
+    wait: WaitArgs<'_>,
     route: Route<WorkflowSnapshot>,
-    service: &Connection,
-    (config, patience): Way<'_>,
+    service: &ServiceConnection,
+    (config, patience): ServiceWay<'_>,
     interrupts: &mut Interrupts,
     output: &mut Output,
 ) -> Result<i32, CommandError> {
-    let Wait {
+    let WaitArgs {
         id, saying, waits, ..
     } = wait;
     // Looked at first, nothing of the run is missed.
@@ -226,7 +226,7 @@ async fn ordered(
         return Ok(0);
     }
     let by = saying.caller.name().unwrap_or_else(|| NAME.to_owned());
-    let watched = Watched {
+    let watched = WatchedWorkflow {
         id: id.to_owned(),
         after,
         json: saying.json,

@@ -3,15 +3,15 @@
 use clap::Args;
 use harness_actors::workflow::file::duration;
 use harness_protocol::{
-    Event, History, WorkflowFeature, WorkflowList, WorkflowSnapshot, WorkflowStep,
+    Event, HistoryPage, WorkflowFeature, WorkflowList, WorkflowSnapshot, WorkflowStep,
 };
 use serde_json::Value;
 
-use super::chosen::Which;
+use super::chosen::WorkflowArg;
 use super::past;
 use super::used::spent;
 use crate::cli::exit_codes::asks;
-use crate::client::api::connection::Connection;
+use crate::client::api::connection::ServiceConnection;
 use crate::client::api::routes;
 use crate::client::commands::common;
 use crate::client::commands::table::table;
@@ -40,7 +40,7 @@ const MAX_SHOWN: usize = 200;
 /// The flags of `harness workflow list`.
 #[derive(Debug, Args)]
 #[command(after_help = asks(HELP))]
-pub(crate) struct List {
+pub(crate) struct WorkflowListArgs {
     /// Those of all folders
     #[arg(long)]
     all: bool,
@@ -52,7 +52,7 @@ pub(crate) struct List {
 /// The flags of `harness workflow show`.
 #[derive(Debug, Args)]
 #[command(after_help = asks(HELP))]
-pub(crate) struct Show {
+pub(crate) struct WorkflowShowArgs {
     /// The workflow, which may be left out where this folder has only one, and then N or N.M: an iteration, or
     /// an attempt in it
     #[arg(value_name = "ID] [N[.M]", num_args = 0..=2, hide_possible_values = true)]
@@ -68,10 +68,10 @@ pub(crate) struct Show {
 /// The flags of `harness workflow log`.
 #[derive(Debug, Args)]
 #[command(after_help = asks(HELP))]
-pub(crate) struct Log {
+pub(crate) struct WorkflowLogArgs {
     /// The workflow.
     #[command(flatten)]
-    which: Which,
+    which: WorkflowArg,
     /// Begin behind this record
     #[arg(long, value_name = "SEQ", default_value_t = 0)]
     after: u64,
@@ -85,8 +85,8 @@ pub(crate) struct Log {
 /// # Errors
 /// If there is no list, or it cannot be printed.
 pub(super) async fn list(
-    list: &List,
-    service: &Connection,
+    list: &WorkflowListArgs,
+    service: &ServiceConnection,
     output: &mut Output,
 ) -> Result<(), CommandError> {
     let here = if list.all {
@@ -110,8 +110,8 @@ pub(super) async fn list(
 /// # Errors
 /// If there is none, or it cannot be printed.
 pub(super) async fn show(
-    show: &Show,
-    service: &Connection,
+    show: &WorkflowShowArgs,
+    service: &ServiceConnection,
     output: &mut Output,
 ) -> Result<(), CommandError> {
     let (which, place) = past::named(&show.words)?;
@@ -129,8 +129,8 @@ pub(super) async fn show(
 /// # Errors
 /// If they cannot be read or printed.
 pub(super) async fn log(
-    log: &Log,
-    service: &Connection,
+    log: &WorkflowLogArgs,
+    service: &ServiceConnection,
     output: &mut Output,
 ) -> Result<(), CommandError> {
     let id = log.which.find(service).await?;
@@ -145,7 +145,7 @@ pub(super) async fn log(
                 output.json(event)?;
             }
         } else {
-            let History { events, .. } = common::parsed(raw)?;
+            let HistoryPage { events, .. } = common::parsed(raw)?;
             for past in events {
                 if let Some(line) = record_line(&past.event) {
                     output.line(&line)?;

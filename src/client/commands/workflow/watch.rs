@@ -7,14 +7,14 @@ use futures_util::future::LocalBoxFuture;
 use harness_protocol::{Event, PauseWorkflow, PlainWorkflowOrder};
 use serde_json::Value;
 
-use super::chosen::Which;
-use super::rest::{LastRun, Rest, may_rest, rest};
+use super::chosen::WorkflowArg;
+use super::rest::{LastRun, RestLine, may_rest, rest};
 use super::show::record_line;
 use super::step_lines::StepLines;
 use crate::cli::exit_codes::rests;
-use crate::client::api::connection::{Connection, RequestError};
+use crate::client::api::connection::{RequestError, ServiceConnection};
 use crate::client::api::error::ApiError;
-use crate::client::api::follower::{Follower, Start, seq};
+use crate::client::api::follower::{EventFollower, FollowFrom, seq};
 use crate::client::api::patience::Patience;
 use crate::client::api::stream::Arrival;
 use crate::client::api::{discovery, routes};
@@ -39,10 +39,10 @@ pub(super) const NAME: &str = "harness-workflow";
 /// The flags of `harness workflow watch`.
 #[derive(Debug, Args)]
 #[command(after_help = rests(HELP))]
-pub(crate) struct Watch {
+pub(crate) struct WorkflowWatchArgs {
     /// The workflow.
     #[command(flatten)]
-    which: Which,
+    which: WorkflowArg,
     /// Begin right behind this position or record number; 0 is the beginning
     #[arg(long, value_name = "POSITION")]
     after: Option<String>,
@@ -56,7 +56,7 @@ pub(crate) struct Watch {
 
 /// The workflow that is watched.
 #[derive(Debug)]
-pub(super) struct Watched {
+pub(super) struct WatchedWorkflow {
     /// The workflow.
     pub(super) id: String,
     /// The position behind which it begins.
@@ -74,8 +74,8 @@ pub(super) struct Watched {
 /// # Errors
 /// If it cannot be followed.
 pub(super) async fn run(
-    watch: &Watch,
-    service: &Connection,
+    watch: &WorkflowWatchArgs,
+    service: &ServiceConnection,
     (config, patience): (&ClientConfig, Patience),
     interrupts: &mut Interrupts,
     output: &mut Output,
@@ -85,7 +85,7 @@ pub(super) async fn run(
         Some(place) => place.clone(),
         None => service.ask(&routes::workflow(&id)).await?.position,
     };
-    let watched = Watched {
+    let watched = WatchedWorkflow {
         id,
         after,
         json: watch.json,
@@ -100,19 +100,19 @@ pub(super) async fn run(
 /// # Errors
 /// If it cannot be followed, or with Ctrl-C.
 pub(super) async fn until_rest(
-    it: &Watched,
+    it: &WatchedWorkflow,
     config: &ClientConfig,
     patience: Patience,
     interrupts: &mut Interrupts,
     output: &mut Output,
 ) -> Result<i32, CommandError> {
     let name = it.pauses.as_deref().unwrap_or(NAME);
-    let start = Start::After(it.after.clone());
-    let follower = Follower::of_workflow(config, patience, &it.id, name, start);
+    let start = FollowFrom::After(it.after.clone());
+    let follower = EventFollower::of_workflow(config, patience, &it.id, name, start);
     let mut follower = follower.open().await?;
     let mut presses = 0;
     let mut ordering: Option<LocalBoxFuture<'_, Result<(), ApiError>>> = None;
-    let mut seen = Seen::default();
+    let mut seen = WatchPosition::default();
     loop {
         let arrival = tokio::select! {
             arrival = next_event(&mut follower, output) => arrival?,
@@ -140,7 +140,8 @@ pub(super) async fn until_rest(
         if print_arrival(arrival, it, &mut seen, output)? {
             seen.rest = look(it, config, &seen.run).await?;
         }
-        if let Some((Rest { code, line }, _)) = seen.rest.as_ref().filter(|rest| seen.is_all(rest))
+        if let Some((RestLine { code, line }, _)) =
+            seen.rest.as_ref().filter(|rest| seen.is_all(rest))
         {
             output.note(&format!("harness: {line}"));
             return Ok(if presses > 0 { EXIT_CANCELLED } else { *code });
@@ -150,24 +151,24 @@ pub(super) async fn until_rest(
 
 /// The position up to which the stream was read.
 #[derive(Debug, Default)]
-struct Seen {
+struct WatchPosition {
     /// The number of the last record.
     last: Option<u64>,
     /// The words about the last run.
     run: LastRun,
     /// How the workflow rests, and the position that it has there.
-    rest: Option<(Rest, String)>,
+    rest: Option<(RestLine, String)>,
     /// The lines of the check that runs.
     lines: StepLines,
 }
 
-impl Seen {
+impl WatchPosition {
     fn up_to(&mut self, position: &str) {
         self.last = seq(position).max(self.last);
     }
 
     /// Whether nothing is left to print of what made it rest: the last records of a run come together.
-    fn is_all(&self, (_, position): &(Rest, String)) -> bool {
+    fn is_all(&self, (_, position): &(RestLine, String)) -> bool {
         let (Some(last), Some(end)) = (self.last, seq(position)) else {
             return true;
         };
@@ -178,8 +179,8 @@ impl Seen {
 /// Prints a record, and notes what it says of the run. Tells whether the workflow may be at rest now.
 fn print_arrival(
     arrival: Arrival,
-    it: &Watched,
-    seen: &mut Seen,
+    it: &WatchedWorkflow,
+    seen: &mut WatchPosition,
     output: &mut Output,
 ) -> Result<bool, CommandError> {
     if let Some(position) = &arrival.position {
@@ -218,10 +219,10 @@ fn print_arrival(
 
 /// How the workflow rests, and its position there; none while it works. A service that is away is asked again once it is back, with the stream.
 async fn look(
-    it: &Watched,
+    it: &WatchedWorkflow,
     config: &ClientConfig,
     last: &LastRun,
-) -> Result<Option<(Rest, String)>, CommandError> {
+) -> Result<Option<(RestLine, String)>, CommandError> {
     let asked = async {
         let service = discovery::find(config).await?;
         let found: Result<_, RequestError> = service.ask(&routes::workflow(&it.id)).await;
@@ -236,7 +237,7 @@ async fn look(
 
 /// The first press of Ctrl-C asks for a pause, the second cancels.
 fn at_interrupt<'w>(
-    it: &'w Watched,
+    it: &'w WatchedWorkflow,
     config: &'w ClientConfig,
     by: &'w str,
     presses: u32,

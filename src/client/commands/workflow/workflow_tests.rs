@@ -3,7 +3,7 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
 use super::*;
-use crate::cli::{Cli, Command};
+use crate::cli::{Cli, ProgramCommand};
 use crate::client::testing::{
     Home, Part, Record, Server, answer, frames, impatient, opening, recorded,
 };
@@ -32,7 +32,8 @@ fn with(mut it: Value, key: &str, value: Value) -> Value {
 
 fn command(line: &[&str]) -> WorkflowCommand {
     let line = ["harness", "workflow"].iter().chain(line);
-    let Some(Command::Workflow(workflow)) = Cli::try_parse_from(line).unwrap().command else {
+    let Some(ProgramCommand::Workflow(workflow)) = Cli::try_parse_from(line).unwrap().command
+    else {
         panic!("no workflow");
     };
     workflow.service().unwrap()
@@ -259,9 +260,9 @@ impl Making {
 }
 
 fn looked() -> Value {
-    use harness_actors::workflow::file::{FeatureList, Format, read};
+    use harness_actors::workflow::file::{FeatureList, FileFormat, read};
     let example = include_str!("../../../../specs/examples/workflow.toml");
-    let manifest = read(example.as_bytes(), Format::Toml, FeatureList::Needed).unwrap();
+    let manifest = read(example.as_bytes(), FileFormat::Toml, FeatureList::Needed).unwrap();
     json!({"hash": "cafe", "problems": [], "manifest": manifest})
 }
 
@@ -470,7 +471,7 @@ async fn ctrl_c_asks_for_a_pause_and_then_cancels() {
         for _ in 0..presses {
             followed.presses.send(()).unwrap();
         }
-        let watched = watch::Watched {
+        let watched = watch::WatchedWorkflow {
             id: "w1".to_owned(),
             after: "e-3-0".to_owned(),
             json: false,

@@ -1,7 +1,7 @@
 //! Approvals: asked once, answered once, and gone on with after the service.
 
 use harness_protocol::{
-    AnswerOrder, Answered, ChangeAction, FileChange, PathKind, Place, Scope, Subject, Verdict,
+    AnswerOrder, Answered, ChangeAction, FileChange, FilePlace, PathKind, Scope, Subject, Verdict,
     Withdrawal,
 };
 use serde_json::json;
@@ -28,7 +28,7 @@ fn change(path: &str, after: &str) -> FileChange {
         removed: 1,
         diff: "@@ -1 +1 @@\n-a\n+b\n".to_owned(),
         diff_cut: false,
-        place: Place::Workspace,
+        place: FilePlace::Workspace,
         folders: vec![],
         notes: Vec::new(),
     }
@@ -290,14 +290,14 @@ fn an_answer_that_reaches_further_is_a_rule_and_modes_decide_the_rest() {
         assert_eq!(next[0] == "began d", lasts, "{next:?}");
     }
     for (mode, place, decided) in [
-        ("plan", Place::Workspace, "error of a"),
-        ("edits", Place::Workspace, "began a"),
-        ("edits", Place::Protected, "asked 1"),
-        ("edits", Place::Outside, "asked 1"),
-        ("sandbox", Place::Workspace, "began a"),
-        ("locked", Place::Workspace, "error of a"),
-        ("locked", Place::Protected, "error of a"),
-        ("ask", Place::Outside, "asked 1"),
+        ("plan", FilePlace::Workspace, "error of a"),
+        ("edits", FilePlace::Workspace, "began a"),
+        ("edits", FilePlace::Protected, "asked 1"),
+        ("edits", FilePlace::Outside, "asked 1"),
+        ("sandbox", FilePlace::Workspace, "began a"),
+        ("locked", FilePlace::Workspace, "error of a"),
+        ("locked", FilePlace::Protected, "error of a"),
+        ("ask", FilePlace::Outside, "asked 1"),
     ] {
         let mut talk = Talk::of(planner());
         talk.change(&json!({"mode": mode})).unwrap();

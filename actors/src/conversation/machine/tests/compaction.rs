@@ -382,8 +382,10 @@ fn a_window_that_the_api_names_holds_for_the_rest_of_the_run() {
     talk.fail(too_long());
     let window = |talk: &Talk| {
         let run = talk.machine.run.as_ref().unwrap();
-        let next =
-            crate::conversation::machine::compaction::Next::for_run(run, &talk.machine.ledger);
+        let next = crate::conversation::machine::compaction::NextRequest::for_run(
+            run,
+            &talk.machine.ledger,
+        );
         talk.machine.compaction.window(&next)
     };
     assert_eq!(window(&talk), Some(10_000));

@@ -7,8 +7,8 @@ use super::talk::message;
 use super::testing::*;
 use super::*;
 use crate::conversation::messages::{
-    ChangeError, ChangeSettings, CompactConversation, ContinueRun, Given, RenameConversation,
-    Resumption, WithdrawMessages, WouldTake,
+    ChangeConversationSettings, ChangeError, CompactConversation, ContinueRun, GivenOrder,
+    RenameConversation, Resumption, WithdrawMessages, WouldTake,
 };
 use crate::ids::ItemId;
 
@@ -17,7 +17,7 @@ fn full() -> SubmitError {
 }
 
 /// The refusal of an order where there is no room.
-fn refusal<O: Order<Answer: std::fmt::Debug, Refusal: std::fmt::Debug>>(
+fn refusal<O: ConversationOrder<Answer: std::fmt::Debug, Refusal: std::fmt::Debug>>(
     machine: &mut Machine,
     order: O,
 ) -> O::Refusal {
@@ -68,13 +68,13 @@ fn without_room_an_order_that_brings_something_changes_nothing() {
             },
         ),
         refusal(&mut machine, RenameConversation { title, by: None }),
-        refusal(&mut machine, Given(RenewTools::default())),
+        refusal(&mut machine, GivenOrder(RenewTools::default())),
         refusal(&mut machine, CompactConversation::default()),
     ];
     for refusal in refusals {
         assert_eq!(refusal, full());
     }
-    let changed = refusal(&mut machine, ChangeSettings { patch, by });
+    let changed = refusal(&mut machine, ChangeConversationSettings { patch, by });
     assert_eq!(changed, ChangeError::Order(full()));
     assert_eq!(*machine.ledger().totals(), before);
     assert_eq!(machine.run(), None);

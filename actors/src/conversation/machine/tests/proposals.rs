@@ -6,14 +6,14 @@
 )]
 
 use harness_protocol::{
-    AnswerOrder, ChangeAction, FileChange, HeldRule, PathKind, Place, RuleAction, Scope, Subject,
-    Verdict, Withdrawal,
+    AnswerOrder, ChangeAction, FileChange, FilePlace, HeldRule, PathKind, RuleAction, Scope,
+    Subject, Verdict, Withdrawal,
 };
 use serde_json::json;
 
 use super::talk::Talk;
 use super::*;
-use crate::conversation::messages::{AnswerApproval, AnswerError, ChangeRules};
+use crate::conversation::messages::{AnswerApproval, AnswerError, ChangeConversationRules};
 use crate::tool::{digest, tools};
 
 const AGENTS: &str = "/work/AGENTS.md";
@@ -35,7 +35,7 @@ fn change(path: &str) -> FileChange {
         removed: 1,
         diff: "@@ -1 +1 @@\n-a\n+b\n".to_owned(),
         diff_cut: false,
-        place: Place::Protected,
+        place: FilePlace::Protected,
         folders: vec![],
         notes: Vec::new(),
     }
@@ -208,7 +208,7 @@ fn rules_and_modes_that_deny_a_change_by_tools_deny_one_by_a_command() {
         workspace: None,
         by: None,
     };
-    let rules = ChangeRules {
+    let rules = ChangeConversationRules {
         add: vec![denied("edit(AGENTS.md)"), denied("write(.vscode/**)")],
         remove: Vec::new(),
         by: None,

@@ -12,7 +12,7 @@ use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use serde_json::{Value, json};
 
-use super::super::compaction::Next;
+use super::super::compaction::NextRequest;
 use super::super::plan::Defaults;
 use super::random::check_pairs;
 use super::talk::{Talk, check_fates, long, message};
@@ -267,7 +267,7 @@ impl World {
         if !matches!(self.talk.last.last(), Some(Effect::CallModel(_))) {
             return;
         }
-        let next = Next::for_run(run, ledger);
+        let next = NextRequest::for_run(run, ledger);
         if let Some(window) = machine.compaction.window(&next)
             && run.plan.compaction.auto
         {

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use harness_protocol::Usage;
+use harness_protocol::TokenUsage;
 use serde_json::json;
 
 use super::testing::*;
@@ -107,10 +107,10 @@ fn a_plain_run_is_written_down_whole() {
         models: BTreeMap::from([(
             "haiku".to_owned(),
             ModelTotals {
-                usage: Usage {
+                usage: TokenUsage {
                     input_tokens: 3,
                     output_tokens: 4,
-                    ..Usage::default()
+                    ..TokenUsage::default()
                 },
                 ..ModelTotals::default()
             },
@@ -118,10 +118,10 @@ fn a_plain_run_is_written_down_whole() {
         tools: Some(Vec::new()),
         ..Totals::default()
     };
-    let used = Usage {
+    let used = TokenUsage {
         input_tokens: 3,
         output_tokens: 4,
-        ..Usage::default()
+        ..TokenUsage::default()
     };
     let Effect::Record(Record::TurnStarted {
         head: Some(head), ..

@@ -9,7 +9,7 @@ use super::super::plan::{Defaults, TurnInfo};
 use super::talk::Talk;
 use super::testing::*;
 use super::*;
-use crate::conversation::messages::{ChangeError, Given};
+use crate::conversation::messages::{ChangeError, GivenOrder};
 use crate::tool::tools;
 use harness_protocol::RenewTools;
 
@@ -204,7 +204,7 @@ fn no_names_are_all_tools_also_where_the_service_offers_fewer() {
 fn renew(talk: &mut Talk) -> Vec<String> {
     let (view, effects) = talk
         .machine
-        .obey(Given(RenewTools {
+        .obey(GivenOrder(RenewTools {
             by: Some("ana".to_owned()),
         }))
         .unwrap();

@@ -18,8 +18,8 @@ use super::super::plan::Defaults;
 use super::testing::*;
 use super::*;
 use crate::conversation::messages::{
-    ChangeError, ChangeSettings, CompactConversation, ContinueRun, QueueMessage, Resumption,
-    WithdrawMessages,
+    ChangeConversationSettings, ChangeError, CompactConversation, ContinueRun, QueueMessage,
+    Resumption, WithdrawMessages,
 };
 use crate::ids::ItemId;
 use crate::model::{Caching, HeadSettings, ModelChoice, ModelInfo, RequestHead};
@@ -132,7 +132,10 @@ impl Talk {
     }
 
     /// Gives an order where there is room for all of them.
-    pub(super) fn obey<O: Order>(&mut self, order: O) -> Result<Vec<String>, O::Refusal> {
+    pub(super) fn obey<O: ConversationOrder>(
+        &mut self,
+        order: O,
+    ) -> Result<Vec<String>, O::Refusal> {
         let (_, effects) = self.machine.obey(order)?;
         Ok(self.take(effects))
     }
@@ -197,7 +200,7 @@ impl Talk {
 
     pub(super) fn change(&mut self, patch: &Value) -> Result<Vec<String>, ChangeError> {
         let patch = SettingsPatch::parse(object(patch)).map_err(ChangeError::Invalid)?;
-        self.obey(ChangeSettings { patch, by: None })
+        self.obey(ChangeConversationSettings { patch, by: None })
     }
 
     pub(super) fn cancel(&mut self) -> Vec<String> {

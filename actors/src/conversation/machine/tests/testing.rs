@@ -52,11 +52,11 @@ pub(super) fn prompt(content: &str) -> SubmitPrompt {
 
 /// Gives orders where there is room for all of them.
 pub(super) trait Obeys {
-    fn obey<O: Order>(&mut self, order: O) -> Taken<O>;
+    fn obey<O: ConversationOrder>(&mut self, order: O) -> OrderResult<O>;
 }
 
 impl Obeys for Machine {
-    fn obey<O: Order>(&mut self, order: O) -> Taken<O> {
+    fn obey<O: ConversationOrder>(&mut self, order: O) -> OrderResult<O> {
         self.order(order, |_| Ok(()))
     }
 }

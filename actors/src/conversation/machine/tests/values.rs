@@ -4,16 +4,16 @@ use std::sync::Arc;
 
 use harness_protocol::CompactionReason;
 
-use super::super::compaction::{Compaction, Next, Progress, Verdict};
-use super::super::plan::Plan;
-use super::super::tools::Tools;
+use super::super::compaction::{Compaction, CompactionVerdict, NextRequest, Progress};
+use super::super::plan::RunPlan;
+use super::super::tools::PendingCalls;
 use super::talk::long;
 use super::testing::*;
 use super::*;
 use crate::tool::ToolCall;
 
 /// The plan of a run in a window of 10,000 tokens, of which 2,000 are reserved.
-fn plan(auto_compact: bool) -> Plan {
+fn plan(auto_compact: bool) -> RunPlan {
     let mut defaults = (*planner(10).defaults).clone();
     defaults.settings.auto_compact = auto_compact;
     defaults.settings.context_window = Some(10_000);
@@ -33,8 +33,8 @@ fn past(thousands: usize) -> History {
     history
 }
 
-fn look(compaction: &mut Compaction, plan: &Plan, thousands: usize) -> Verdict {
-    compaction.look(&Next {
+fn look(compaction: &mut Compaction, plan: &RunPlan, thousands: usize) -> CompactionVerdict {
+    compaction.look(&NextRequest {
         plan,
         head_tokens: 0,
         history: &past(thousands),
@@ -42,11 +42,11 @@ fn look(compaction: &mut Compaction, plan: &Plan, thousands: usize) -> Verdict {
 }
 
 /// Begins the summary that is due.
-fn summarize(compaction: &mut Compaction, plan: &Plan, thousands: usize) {
-    let Verdict::Summarize(cut, dropped) = look(compaction, plan, thousands) else {
+fn summarize(compaction: &mut Compaction, plan: &RunPlan, thousands: usize) {
+    let CompactionVerdict::Summarize(cut, dropped) = look(compaction, plan, thousands) else {
         panic!("a summary is due");
     };
-    let next = Next {
+    let next = NextRequest {
         plan,
         head_tokens: 0,
         history: &past(thousands),
@@ -62,20 +62,23 @@ fn summarize(compaction: &mut Compaction, plan: &Plan, thousands: usize) {
 #[test]
 fn a_request_fits_or_is_looked_at_or_summarized_or_too_long() {
     let mut compaction = Compaction::default();
-    assert_eq!(look(&mut compaction, &plan(false), 20), Verdict::Fits);
+    assert_eq!(
+        look(&mut compaction, &plan(false), 20),
+        CompactionVerdict::Fits
+    );
 
     let plan = plan(true);
-    assert_eq!(look(&mut compaction, &plan, 1), Verdict::Fits);
-    assert_eq!(look(&mut compaction, &plan, 5), Verdict::Describe);
+    assert_eq!(look(&mut compaction, &plan, 1), CompactionVerdict::Fits);
+    assert_eq!(look(&mut compaction, &plan, 5), CompactionVerdict::Describe);
     compaction.described(None);
-    assert_eq!(look(&mut compaction, &plan, 5), Verdict::Fits);
+    assert_eq!(look(&mut compaction, &plan, 5), CompactionVerdict::Fits);
     summarize(&mut compaction, &plan, 9);
     summarize(&mut compaction, &plan, 9);
     // After two attempts what fits is sent, and what does not is not.
-    assert_eq!(look(&mut compaction, &plan, 9), Verdict::Fits);
+    assert_eq!(look(&mut compaction, &plan, 9), CompactionVerdict::Fits);
     let too_long = look(&mut compaction, &plan, 12);
     assert!(
-        matches!(too_long, Verdict::TooLong { tokens, window: 10_000 } if tokens > 12_000),
+        matches!(too_long, CompactionVerdict::TooLong { tokens, window: 10_000 } if tokens > 12_000),
         "{too_long:?}"
     );
     compaction.replied();
@@ -92,7 +95,7 @@ fn results_are_told_in_the_order_of_the_calls_and_once() {
         input_error: None,
     };
     let outcome = || ToolOutcome::failed("no");
-    let mut tools = Tools::new(["a", "b", "c"].map(call).into());
+    let mut tools = PendingCalls::new(["a", "b", "c"].map(call).into());
     let mut last_call = id(0);
     let begun = tools.begin(2, &mut last_call);
     assert_eq!(begun, [run_tool(1, "a"), run_tool(2, "b")]);

@@ -1,8 +1,8 @@
 //! A summary in place of the beginning.
 
-use super::message::{Item, Message, text_block};
-use super::sealed::Sealed;
-use super::{History, Place, Summary, estimate};
+use super::message::{Item, SerializedMessage, text_block};
+use super::sealed::SealedMessages;
+use super::{History, HistorySummary, SummaryPlace, estimate};
 
 impl History {
     /// Puts a summary in place of all but the last messages; see `Record::Compacted`. More are
@@ -28,20 +28,20 @@ impl History {
         }
         let told = summary_for_model(summary);
         let place = match kept_messages.first_mut() {
-            None => Place::Open { waits },
+            None => SummaryPlace::Open { waits },
             Some(first) => {
                 if first.is_user() {
                     first.put_in_front(&told);
                 } else {
                     let items = vec![Item::Json(text_block(&told))];
-                    let message = Message::user(items, false, estimate::chars(&told));
+                    let message = SerializedMessage::user(items, false, estimate::chars(&told));
                     kept_messages.insert(0, message);
                 }
-                Place::Sealed
+                SummaryPlace::Sealed
             }
         };
-        self.sealed = Sealed::new(kept_messages);
-        self.summary = Some(Summary {
+        self.sealed = SealedMessages::new(kept_messages);
+        self.summary = Some(HistorySummary {
             text: summary.to_owned(),
             told,
             place,
@@ -55,10 +55,10 @@ impl History {
     }
 
     /// Takes all messages that no longer change, without the summary.
-    fn without_summary(&mut self) -> Vec<Message> {
+    fn without_summary(&mut self) -> Vec<SerializedMessage> {
         let mut messages = self.sealed.take();
         if let Some(summary) = self.summary.take()
-            && summary.place == Place::Sealed
+            && summary.place == SummaryPlace::Sealed
             && let Some(first) = messages.first_mut()
             && !first.take_from_front(&summary.told)
         {
@@ -68,7 +68,7 @@ impl History {
     }
 
     /// The first message that is kept.
-    fn cut_place(&self, messages: &[Message], has_open: bool, kept: u64) -> usize {
+    fn cut_place(&self, messages: &[SerializedMessage], has_open: bool, kept: u64) -> usize {
         let all = messages.len() + usize::from(has_open);
         let kept = usize::try_from(kept).unwrap_or(usize::MAX);
         let mut begin = all.saturating_sub(kept);

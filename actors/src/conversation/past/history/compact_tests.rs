@@ -186,8 +186,8 @@ fn what_is_dropped_leaves_memory() {
         .pieces(Caching::Off)
         .into_iter()
         .filter_map(|piece| match piece {
-            Piece::Json(json) if json.as_ref() != b"," => Some(json),
-            Piece::Json(_) | Piece::Attachments(_) => None,
+            RequestPiece::Json(json) if json.as_ref() != b"," => Some(json),
+            RequestPiece::Json(_) | RequestPiece::Attachments(_) => None,
         })
         .collect();
     history.compact("S", 150);

@@ -5,9 +5,11 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::estimate::Ratio;
-use super::message::Message;
-use super::{History, Place, estimate};
-use crate::compaction::{self, Cut, Files, Frame, Goal, Told, add_files};
+use super::message::SerializedMessage;
+use super::{History, SummaryPlace, estimate};
+use crate::compaction::{
+    self, CompactionCut, DroppedPiece, Goal, SummaryFiles, SummaryFrame, add_files,
+};
 use crate::tool::Registry;
 
 impl History {
@@ -21,7 +23,7 @@ impl History {
         goal: &Goal,
         instructions: Option<&str>,
         tools: &Registry,
-    ) -> Option<(Cut, Dropped)> {
+    ) -> Option<(CompactionCut, Dropped)> {
         let tokens_before = self.estimate(goal.head_tokens);
         let sizes = self.sizes();
         let first = self.first_choice(goal, tokens_before, &sizes)?;
@@ -39,11 +41,11 @@ impl History {
         let fits = |limit: u64| places.iter().find(|(_, after)| *after <= limit);
         // One that is over the limit at once is worth it only where there is no other.
         let (place, tokens_after) = *fits(goal.limit()).or_else(|| fits(goal.window))?;
-        let cut = Cut {
+        let cut = CompactionCut {
             kept: (sizes.len() - place) as u64,
             tokens_before,
             tokens_after,
-            told: Told::default(),
+            told: DroppedPiece::default(),
         };
         let dropped = self.dropped(place, sizes.len(), goal, instructions, tools);
         Some((cut, dropped))
@@ -75,7 +77,7 @@ impl History {
         let is_open_prompt = self.open.calls.is_empty();
         let may_begin = |place: &usize| {
             let first = messages.get(*place);
-            first.map_or(is_open_prompt, Message::may_begin)
+            first.map_or(is_open_prompt, SerializedMessage::may_begin)
         };
         // Results that are too long for what is to be kept stay with their calls nevertheless, as
         // long as there is room: the model is about to read them.
@@ -86,7 +88,7 @@ impl History {
             .or_else(|| before_it.find(may_begin))?;
         let is_prompt = |place: &usize| {
             let first = messages.get(*place);
-            first.map_or(is_open_prompt, Message::is_prompt)
+            first.map_or(is_open_prompt, SerializedMessage::is_prompt)
         };
         let kept = |place: usize| {
             sizes[place..]
@@ -121,7 +123,11 @@ impl History {
 
     /// Whether the first message is the summary and nothing else.
     fn begins_with_nothing_else(&self) -> bool {
-        let Some(summary) = self.summary.as_ref().filter(|it| it.place == Place::Sealed) else {
+        let Some(summary) = self
+            .summary
+            .as_ref()
+            .filter(|it| it.place == SummaryPlace::Sealed)
+        else {
             return false;
         };
         let mut messages = self.sealed.messages().iter().cloned();
@@ -158,7 +164,7 @@ impl History {
         let has_told = self
             .summary
             .as_ref()
-            .is_some_and(|it| it.place == Place::Sealed);
+            .is_some_and(|it| it.place == SummaryPlace::Sealed);
         let sealed = self.sealed.messages().iter().take(place);
         let mut open = Vec::new();
         if place == all {
@@ -183,7 +189,7 @@ impl History {
         });
         Dropped {
             messages,
-            from: compaction::Place::default(),
+            from: compaction::TranscriptPlace::default(),
             frame: None,
         }
     }
@@ -195,14 +201,14 @@ impl History {
 pub struct Dropped {
     messages: Arc<Messages>,
     /// Where the next piece begins.
-    from: compaction::Place,
+    from: compaction::TranscriptPlace,
     /// The part that its pieces have in common; none before the first.
-    frame: Option<Arc<Frame>>,
+    frame: Option<Arc<SummaryFrame>>,
 }
 
 #[derive(Debug)]
 struct Messages {
-    sealed: Vec<Message>,
+    sealed: Vec<SerializedMessage>,
     /// Whether the first of them begins with the summary before.
     has_told: bool,
     /// The dropped part of the message at the end, and of the reply that was paused.
@@ -228,12 +234,12 @@ impl Dropped {
     /// The next piece, as it is to be summarized, and what is dropped behind it. The first takes as
     /// long as all that is dropped, which is looked through for files.
     #[must_use]
-    pub fn tell(&self) -> (Told, Option<Self>) {
+    pub fn tell(&self) -> (DroppedPiece, Option<Self>) {
         let is_first = self.frame.is_none();
         let frame = self.frame.clone();
         let frame = frame.unwrap_or_else(|| Arc::new(self.messages.frame()));
         let (piece, next) = frame.piece(|number| self.messages.message(number), self.from);
-        let told = Told {
+        let told = DroppedPiece {
             piece,
             previous: frame.earlier.clone().filter(|_| is_first),
             files: frame.files.clone(),
@@ -248,13 +254,13 @@ impl Dropped {
 }
 
 impl Messages {
-    fn frame(&self) -> Frame {
-        let mut touched = Files::default();
+    fn frame(&self) -> SummaryFrame {
+        let mut touched = SummaryFiles::default();
         let mut numbers = 0..;
         while let Some(message) = numbers.next().and_then(|number| self.message(number)) {
             add_files(&message, &self.tools, &mut touched);
         }
-        Frame::new(
+        SummaryFrame::new(
             &touched,
             &self.goal,
             self.instructions.as_deref(),
@@ -287,14 +293,14 @@ pub(super) mod testing {
     /// A cut with the first piece of what it drops, and all pieces.
     #[derive(Debug, PartialEq)]
     pub(in super::super) struct ToldCut {
-        pub(in super::super) cut: Cut,
+        pub(in super::super) cut: CompactionCut,
         pub(in super::super) pieces: Vec<String>,
     }
 
     impl std::ops::Deref for ToldCut {
-        type Target = Cut;
+        type Target = CompactionCut;
 
-        fn deref(&self) -> &Cut {
+        fn deref(&self) -> &CompactionCut {
             &self.cut
         }
     }

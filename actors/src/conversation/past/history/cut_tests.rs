@@ -2,7 +2,7 @@
 
 use super::cut::testing::ToldCut;
 use super::*;
-use crate::compaction::{CompactionSettings, Cut, Goal, SYSTEM_PROMPT, finish, prompt};
+use crate::compaction::{CompactionCut, CompactionSettings, Goal, SYSTEM_PROMPT, finish, prompt};
 use crate::tool::Registry;
 
 const HEAD: u64 = 2000;
@@ -50,7 +50,7 @@ fn turns(number: usize) -> History {
 }
 
 /// The message that a cut begins what is kept with.
-fn first_kept(history: &History, cut: &Cut) -> Value {
+fn first_kept(history: &History, cut: &CompactionCut) -> Value {
     let messages: Vec<Value> = serde_json::from_str(&sent(history)).unwrap();
     messages[messages.len() - usize::try_from(cut.kept).unwrap()].clone()
 }

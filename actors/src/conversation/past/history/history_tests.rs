@@ -415,9 +415,9 @@ fn a_pause_with_nothing_to_send_back_repeats_the_request() {
 
 /// Where the pieces of a request are in memory.
 fn places(history: &History) -> Vec<*const u8> {
-    let place = |piece: &Piece| match piece {
-        Piece::Json(json) if json.as_ref() != b"," => Some(json.as_ptr()),
-        Piece::Json(_) | Piece::Attachments(_) => None,
+    let place = |piece: &RequestPiece| match piece {
+        RequestPiece::Json(json) if json.as_ref() != b"," => Some(json.as_ptr()),
+        RequestPiece::Json(_) | RequestPiece::Attachments(_) => None,
     };
     history
         .pieces(Caching::Off)

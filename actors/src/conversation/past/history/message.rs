@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::estimate::{self, MessageSize};
-use crate::model::Piece;
+use crate::model::RequestPiece;
 use crate::reply::Block;
 
 /// How the messages of each side begin.
@@ -28,7 +28,7 @@ pub(super) enum Item {
 
 /// Whose message it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum MessageAuthor {
     /// The user's.
     User {
         /// Whether it holds results of tools.
@@ -45,18 +45,18 @@ pub(super) enum Kind {
 
 /// A message that no longer changes, serialized, without the comma in front of it.
 #[derive(Debug, Clone)]
-pub(super) struct Message {
-    kind: Kind,
+pub(super) struct SerializedMessage {
+    kind: MessageAuthor,
     /// Its size, as [`estimate`] counts.
     chars: u64,
-    pieces: Vec<Piece>,
+    pieces: Vec<RequestPiece>,
 }
 
-impl Message {
+impl SerializedMessage {
     /// A message of the user.
     pub(super) fn user(items: Vec<Item>, answers: bool, chars: u64) -> Self {
         Self {
-            kind: Kind::User { answers },
+            kind: MessageAuthor::User { answers },
             chars,
             pieces: pieces(USER, items, None),
         }
@@ -68,7 +68,7 @@ impl Message {
             let json = super::sendable::wire_block(block);
             Item::Json(json.to_string())
         });
-        let kind = Kind::Assistant {
+        let kind = MessageAuthor::Assistant {
             thinks: content.iter().any(|block| block.is_thinking()),
             begins_thinking: content.first().is_some_and(|block| block.is_thinking()),
         };
@@ -81,24 +81,24 @@ impl Message {
 
     /// True if the kept part of the past may begin with it: not with results, whose calls would be missing.
     pub(super) fn may_begin(&self) -> bool {
-        !matches!(self.kind, Kind::User { answers: true })
+        !matches!(self.kind, MessageAuthor::User { answers: true })
     }
 
     /// Whether it is a prompt, without results.
     pub(super) fn is_prompt(&self) -> bool {
-        matches!(self.kind, Kind::User { answers: false })
+        matches!(self.kind, MessageAuthor::User { answers: false })
     }
 
     /// Whether it is the user's.
     pub(super) fn is_user(&self) -> bool {
-        matches!(self.kind, Kind::User { .. })
+        matches!(self.kind, MessageAuthor::User { .. })
     }
 
     /// Whether it begins with thinking.
     pub(super) fn begins_thinking(&self) -> bool {
         matches!(
             self.kind,
-            Kind::Assistant {
+            MessageAuthor::Assistant {
                 begins_thinking: true,
                 ..
             }
@@ -112,11 +112,11 @@ impl Message {
 
     pub(super) fn size(&self) -> MessageSize {
         let sizes = self.pieces.iter().map(|piece| match piece {
-            Piece::Json(json) => MessageSize {
+            RequestPiece::Json(json) => MessageSize {
                 bytes: json.len() as u64,
                 files: 0,
             },
-            Piece::Attachments(files) => MessageSize {
+            RequestPiece::Attachments(files) => MessageSize {
                 bytes: 0,
                 files: files.len() as u64,
             },
@@ -125,25 +125,25 @@ impl Message {
     }
 
     /// As it is sent.
-    pub(super) fn pieces(&self) -> &[Piece] {
+    pub(super) fn pieces(&self) -> &[RequestPiece] {
         &self.pieces
     }
 
     /// As it is sent, to be moved to other memory.
-    pub(super) fn pieces_mut(&mut self) -> &mut [Piece] {
+    pub(super) fn pieces_mut(&mut self) -> &mut [RequestPiece] {
         &mut self.pieces
     }
 
     /// As one JSON object; what goes with a prompt is only described in it.
     pub(super) fn json(&self) -> Bytes {
-        if let [Piece::Json(json)] = self.pieces.as_slice() {
+        if let [RequestPiece::Json(json)] = self.pieces.as_slice() {
             return json.clone();
         }
         let mut json = Vec::new();
         for piece in &self.pieces {
             match piece {
-                Piece::Json(part) => json.extend_from_slice(part),
-                Piece::Attachments(attachments) => {
+                RequestPiece::Json(part) => json.extend_from_slice(part),
+                RequestPiece::Attachments(attachments) => {
                     let described: Vec<String> = attachments.iter().map(describe).collect();
                     json.extend_from_slice(described.join(",").as_bytes());
                 }
@@ -159,11 +159,11 @@ impl Message {
 
     /// Leaves thinking out; tells whether there was any.
     pub(super) fn strip_thinking(&mut self) -> bool {
-        if !matches!(self.kind, Kind::Assistant { thinks: true, .. }) {
+        if !matches!(self.kind, MessageAuthor::Assistant { thinks: true, .. }) {
             return false;
         }
         let json = self.json();
-        let Ok(message) = serde_json::from_slice::<Raw<'_>>(&json) else {
+        let Ok(message) = serde_json::from_slice::<RawMessage<'_>>(&json) else {
             return false;
         };
         let mut items = Vec::new();
@@ -178,7 +178,7 @@ impl Message {
             }
         }
         *self = Self {
-            kind: Kind::Assistant {
+            kind: MessageAuthor::Assistant {
                 thinks: false,
                 begins_thinking: false,
             },
@@ -190,7 +190,7 @@ impl Message {
 
     /// Puts a text in front of a user message.
     pub(super) fn put_in_front(&mut self, text: &str) {
-        if let Some(Piece::Json(first)) = self.pieces.first_mut() {
+        if let Some(RequestPiece::Json(first)) = self.pieces.first_mut() {
             let block = text_block(text);
             let rest = first.get(USER.len()..).unwrap_or_default();
             *first = [USER.as_bytes(), block.as_bytes(), b",", rest]
@@ -202,7 +202,7 @@ impl Message {
 
     /// Takes a text away that is before a user message; tells whether anything is left.
     pub(super) fn take_from_front(&mut self, text: &str) -> bool {
-        let Some(Piece::Json(first)) = self.pieces.first_mut() else {
+        let Some(RequestPiece::Json(first)) = self.pieces.first_mut() else {
             return true;
         };
         let front = format!("{USER}{}", text_block(text));
@@ -220,7 +220,7 @@ impl Message {
     /// The same in memory of its own, so that no other message is kept for its sake.
     pub(super) fn copied(mut self) -> Self {
         for piece in &mut self.pieces {
-            if let Piece::Json(json) = piece {
+            if let RequestPiece::Json(json) = piece {
                 *json = Bytes::copy_from_slice(json);
             }
         }
@@ -230,18 +230,18 @@ impl Message {
 
 /// A message of the model whose blocks are left unchanged.
 #[derive(Deserialize)]
-struct Raw<'a> {
+struct RawMessage<'a> {
     #[serde(borrow)]
     content: Vec<&'a RawValue>,
 }
 
 /// The pieces of a message of the user that may still change.
-pub(super) fn open_pieces(items: Vec<Item>, mark: Option<&str>) -> Vec<Piece> {
+pub(super) fn open_pieces(items: Vec<Item>, mark: Option<&str>) -> Vec<RequestPiece> {
     pieces(USER, items, mark)
 }
 
 /// `mark` is added to the last block, which is no thinking and no attachment.
-fn pieces(begin: &str, mut items: Vec<Item>, mark: Option<&str>) -> Vec<Piece> {
+fn pieces(begin: &str, mut items: Vec<Item>, mark: Option<&str>) -> Vec<RequestPiece> {
     let last = items.iter_mut().rev().find_map(|item| match item {
         Item::Json(json) => Some(json),
         Item::Attachments(_) => None,
@@ -266,13 +266,13 @@ fn pieces(begin: &str, mut items: Vec<Item>, mark: Option<&str>) -> Vec<Piece> {
         match item {
             Item::Json(block) => json.push_str(&block),
             Item::Attachments(attachments) => {
-                pieces.push(Piece::Json(std::mem::take(&mut json).into()));
-                pieces.push(Piece::Attachments(attachments));
+                pieces.push(RequestPiece::Json(std::mem::take(&mut json).into()));
+                pieces.push(RequestPiece::Attachments(attachments));
             }
         }
     }
     json.push_str(END);
-    pieces.push(Piece::Json(json.into()));
+    pieces.push(RequestPiece::Json(json.into()));
     pieces
 }
 

@@ -15,17 +15,17 @@ use bytes::Bytes;
 use harness_protocol::Attachment;
 use serde_json::Value;
 
-use crate::compaction::Cut;
+use crate::compaction::CompactionCut;
 use crate::journal::Unanswered;
-use crate::model::{Caching, CountedBeginning, Piece};
+use crate::model::{Caching, CountedBeginning, RequestPiece};
 use crate::reply::Block;
 
 pub use check::first_violation;
 pub(in crate::conversation) use cut::Dropped;
 use estimate::Meter;
-use message::Message;
-use open::{Open, Part};
-use sealed::{Sealed, push_comma};
+use message::SerializedMessage;
+use open::{OpenMessage, PromptPart};
+use sealed::{SealedMessages, push_comma};
 use sendable::{as_name, sendable};
 
 mod check;
@@ -45,35 +45,35 @@ const LOST: &str = "(what was said here is lost)";
 /// out.
 #[derive(Debug, Default)]
 pub struct History {
-    sealed: Sealed,
+    sealed: SealedMessages,
     /// The user message at the end, which grows until the model replies to it.
-    open: Open,
+    open: OpenMessage,
     /// A reply to it that the API paused, in the form that is sent back; the reply continues from there.
     paused: Vec<Block>,
     /// All ids of tool calls so far, each with the number that its next repetition gets.
     ids: HashMap<String, u64>,
     /// The summary in place of the beginning.
-    summary: Option<Summary>,
+    summary: Option<HistorySummary>,
     /// Whether nothing came behind the last reply, so that it can be taken back.
     may_take_back: bool,
     /// The user message as it was before what the API refused of it was left out, as long as
     /// nothing came behind it.
-    left_out: Option<Open>,
+    left_out: Option<OpenMessage>,
     meter: Meter,
 }
 
 /// The summary in place of the beginning: the first block of the first message.
 #[derive(Debug)]
-struct Summary {
+struct HistorySummary {
     text: String,
     /// In the words for the model.
     told: String,
-    place: Place,
+    place: SummaryPlace,
 }
 
 /// Which message begins with the summary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum SummaryPlace {
     Sealed,
     /// The one that may still change. `waits`: more was in it, which the model has not replied to.
     Open {
@@ -91,7 +91,7 @@ impl History {
         self.open.attach(attachments);
         // The service takes no blank prompt, but a journal may hold one.
         if !content.trim().is_empty() {
-            self.open.parts.push(Part::Text(content.to_owned()));
+            self.open.parts.push(PromptPart::Text(content.to_owned()));
         }
     }
 
@@ -127,7 +127,7 @@ impl History {
         }
         self.left_out = None;
         self.begin_with_user();
-        let answers = Open::answering(&content, unanswered);
+        let answers = OpenMessage::answering(&content, unanswered);
         let open = std::mem::replace(&mut self.open, answers);
         let summary = self.open_summary();
         let chars = open
@@ -136,11 +136,12 @@ impl History {
         let (items, answers) = (open.items(summary), !open.calls.is_empty());
         // Its results may be very large, and the items hold them, too.
         drop(open);
-        let user = Message::user(items, answers, chars);
+        let user = SerializedMessage::user(items, answers, chars);
         self.sealed.push(user);
-        self.sealed.push(Message::assistant(&content, None));
+        self.sealed
+            .push(SerializedMessage::assistant(&content, None));
         if let Some(summary) = &mut self.summary {
-            summary.place = Place::Sealed;
+            summary.place = SummaryPlace::Sealed;
         }
         self.may_take_back = true;
     }
@@ -166,7 +167,7 @@ impl History {
     /// A reply follows on a user message, even where a damaged journal has none.
     fn begin_with_user(&mut self) {
         if self.open.is_empty() && self.open_summary().is_none() {
-            self.open.parts.push(Part::Text(LOST.to_owned()));
+            self.open.parts.push(PromptPart::Text(LOST.to_owned()));
         }
     }
 
@@ -205,9 +206,9 @@ impl History {
         self.left_out = Some(self.open.clone());
         self.open.parts.clear();
         if let Some(summary) = &mut self.summary
-            && summary.place != Place::Sealed
+            && summary.place != SummaryPlace::Sealed
         {
-            summary.place = Place::Open { waits: false };
+            summary.place = SummaryPlace::Open { waits: false };
         }
         for call in &mut self.open.calls {
             let note = "not available: the API refused the request with this result";
@@ -225,9 +226,9 @@ impl History {
         if let Some(open) = self.left_out.take() {
             self.open = open;
             if let Some(summary) = &mut self.summary
-                && summary.place != Place::Sealed
+                && summary.place != SummaryPlace::Sealed
             {
-                summary.place = Place::Open { waits: true };
+                summary.place = SummaryPlace::Open { waits: true };
             }
             self.meter.forget();
             return true;
@@ -236,7 +237,8 @@ impl History {
             return false;
         };
         let begins = self.sealed.messages().len() == 2 && self.summary.is_some();
-        let Some(open) = Open::reopened(user, usize::from(begins)).filter(|_| self.may_take_back)
+        let Some(open) =
+            OpenMessage::reopened(user, usize::from(begins)).filter(|_| self.may_take_back)
         else {
             return false;
         };
@@ -245,7 +247,7 @@ impl History {
         debug_assert!(matches!(taken, (Some(_), Some(_))), "they are not joined");
         self.open = open;
         if let Some(summary) = self.summary.as_mut().filter(|_| begins) {
-            summary.place = Place::Open { waits: true };
+            summary.place = SummaryPlace::Open { waits: true };
         }
         self.meter.forget();
         true
@@ -259,7 +261,7 @@ impl History {
         for message in &mut messages {
             message.strip_thinking();
         }
-        self.sealed = Sealed::new(messages);
+        self.sealed = SealedMessages::new(messages);
     }
 
     /// Whether the next request's last reply, whose calls it answers or which goes on, does not
@@ -318,7 +320,7 @@ impl History {
     #[must_use]
     pub fn has_unanswered(&self) -> bool {
         let place = self.summary.as_ref().map(|summary| summary.place);
-        let waits = place == Some(Place::Open { waits: true });
+        let waits = place == Some(SummaryPlace::Open { waits: true });
         !self.open.is_empty() || waits
     }
 
@@ -363,7 +365,7 @@ impl History {
     /// The summary, if it is in the message that may still change.
     fn open_summary(&self) -> Option<&str> {
         let summary = self.summary.as_ref()?;
-        (summary.place != Place::Sealed).then_some(summary.told.as_str())
+        (summary.place != SummaryPlace::Sealed).then_some(summary.told.as_str())
     }
 
     /// The last request and its reply took so many tokens, as the API counted them. Later
@@ -400,7 +402,7 @@ impl History {
     /// The messages of the next request. With caching the last block is marked, so that the API
     /// remembers all before it.
     #[must_use]
-    pub fn pieces(&self, caching: Caching) -> Vec<Piece> {
+    pub fn pieces(&self, caching: Caching) -> Vec<RequestPiece> {
         let mark = Some(caching.mark()).filter(|mark| !mark.is_empty());
         let mut pieces = self.sealed.pieces();
         if !self.open.is_empty() || self.open_summary().is_some() {
@@ -412,7 +414,7 @@ impl History {
         if !self.paused.is_empty() {
             push_comma(&mut pieces);
             let paused: Vec<&Block> = self.paused.iter().collect();
-            pieces.extend_from_slice(Message::assistant(&paused, mark).pieces());
+            pieces.extend_from_slice(SerializedMessage::assistant(&paused, mark).pieces());
         }
         pieces
     }
@@ -432,7 +434,7 @@ impl History {
     /// Whether a summary makes the next request much shorter, in place of one of `allowance`
     /// tokens that the cut was planned with.
     #[must_use]
-    pub fn shrinks(&self, cut: &Cut, summary: &str, allowance: u64) -> bool {
+    pub fn shrinks(&self, cut: &CompactionCut, summary: &str, allowance: u64) -> bool {
         let summary = estimate::tokens(estimate::chars(summary));
         let summary = self.meter.corrected(summary);
         let after = cut.tokens_after.saturating_sub(allowance);
@@ -444,8 +446,13 @@ impl History {
     /// parts it from the one before it; what goes with prompts is only described.
     #[must_use]
     pub fn messages(&self) -> Vec<Bytes> {
-        let mut messages: Vec<Bytes> = self.sealed.messages().iter().map(Message::json).collect();
-        messages.extend(self.open_messages().iter().map(Message::json));
+        let mut messages: Vec<Bytes> = self
+            .sealed
+            .messages()
+            .iter()
+            .map(SerializedMessage::json)
+            .collect();
+        messages.extend(self.open_messages().iter().map(SerializedMessage::json));
         for message in messages.iter_mut().skip(1) {
             *message = [b",", message.as_ref()].concat().into();
         }
@@ -453,15 +460,19 @@ impl History {
     }
 
     /// The messages that may still change.
-    fn open_messages(&self) -> Vec<Message> {
+    fn open_messages(&self) -> Vec<SerializedMessage> {
         let mut messages = Vec::new();
         if !self.open.is_empty() || self.open_summary().is_some() {
             let items = self.open.items(self.open_summary());
-            messages.push(Message::user(items, !self.open.calls.is_empty(), 0));
+            messages.push(SerializedMessage::user(
+                items,
+                !self.open.calls.is_empty(),
+                0,
+            ));
         }
         if !self.paused.is_empty() {
             let paused: Vec<&Block> = self.paused.iter().collect();
-            messages.push(Message::assistant(&paused, None));
+            messages.push(SerializedMessage::assistant(&paused, None));
         }
         messages
     }

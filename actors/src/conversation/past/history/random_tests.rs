@@ -161,8 +161,10 @@ fn check_request(history: &History) {
     let file = text("a file").to_string();
     let pieces = history.pieces(Caching::OneHour).into_iter();
     let pieces = pieces.map(|piece| match piece {
-        Piece::Json(json) => Piece::Json(json),
-        Piece::Attachments(files) => Piece::Json(vec![file.as_str(); files.len()].join(",").into()),
+        RequestPiece::Json(json) => RequestPiece::Json(json),
+        RequestPiece::Attachments(files) => {
+            RequestPiece::Json(vec![file.as_str(); files.len()].join(",").into())
+        }
     });
     let read = json!({"name": "read", "description": "d", "input_schema": {"type": "object"}});
     let head = RequestHead::new(HeadSettings {
@@ -190,8 +192,8 @@ fn begin(history: &History) -> Vec<u8> {
     let mut begin = Vec::new();
     for piece in history.pieces(Caching::FiveMinutes) {
         match piece {
-            Piece::Json(json) => begin.extend_from_slice(&json),
-            Piece::Attachments(files) => {
+            RequestPiece::Json(json) => begin.extend_from_slice(&json),
+            RequestPiece::Attachments(files) => {
                 for file in files.iter() {
                     begin.extend_from_slice(format!("<{}>", file.sha256).as_bytes());
                 }

@@ -13,9 +13,9 @@ fn file(name: &str, media_type: &str, bytes: u64) -> Attachment {
 
 /// The pieces of a request, with `<name …>` for a run of files.
 fn shown(history: &History, caching: Caching) -> String {
-    let show = |piece: &Piece| match piece {
-        Piece::Json(json) => String::from_utf8(json.to_vec()).unwrap(),
-        Piece::Attachments(files) => {
+    let show = |piece: &RequestPiece| match piece {
+        RequestPiece::Json(json) => String::from_utf8(json.to_vec()).unwrap(),
+        RequestPiece::Attachments(files) => {
             let names: Vec<&str> = files.iter().filter_map(|it| it.name.as_deref()).collect();
             format!("<{}>", names.join(" "))
         }
@@ -111,12 +111,12 @@ fn a_long_conversation_has_few_pieces_and_is_in_memory_once() {
     assert!(pieces < 1000 / 64 + 2 * 66 + 4, "{pieces} pieces");
     // A message is a part of the piece that it was joined to.
     let request = history.pieces(Caching::Off);
-    let Some(Piece::Json(first)) = request.first() else {
+    let Some(RequestPiece::Json(first)) = request.first() else {
         panic!("text");
     };
     let range = first.as_ptr_range();
     let inside = history.sealed.messages().iter().take(64).all(|message| {
-        let [Piece::Json(json)] = message.pieces() else {
+        let [RequestPiece::Json(json)] = message.pieces() else {
             panic!("text");
         };
         range.contains(&json.as_ptr())

@@ -3,8 +3,8 @@
 use bytes::Bytes;
 
 use super::estimate::MessageSize;
-use super::message::Message;
-use crate::model::Piece;
+use super::message::SerializedMessage;
+use crate::model::RequestPiece;
 
 /// How many messages are joined to as few pieces as possible, so that a request of a long
 /// conversation has few.
@@ -16,10 +16,10 @@ const LOOSE: usize = 2;
 /// Messages that no longer change, in their order. Each byte is kept once: a message that was
 /// joined is a part of what it was joined to.
 #[derive(Debug, Default)]
-pub(super) struct Sealed {
-    messages: Vec<Message>,
+pub(super) struct SealedMessages {
+    messages: Vec<SerializedMessage>,
     /// The first ones, with commas between them.
-    joined: Vec<Piece>,
+    joined: Vec<RequestPiece>,
     /// How many they are.
     joined_messages: usize,
     /// The estimate of all of them.
@@ -27,8 +27,8 @@ pub(super) struct Sealed {
     size: MessageSize,
 }
 
-impl Sealed {
-    pub(super) fn new(messages: Vec<Message>) -> Self {
+impl SealedMessages {
+    pub(super) fn new(messages: Vec<SerializedMessage>) -> Self {
         let mut sealed = Self::default();
         for message in messages {
             sealed.push(message.copied());
@@ -36,7 +36,7 @@ impl Sealed {
         sealed
     }
 
-    pub(super) fn push(&mut self, message: Message) {
+    pub(super) fn push(&mut self, message: SerializedMessage) {
         self.tokens = self.tokens.saturating_add(message.tokens());
         self.size = self.size.plus(message.size());
         self.messages.push(message);
@@ -46,7 +46,7 @@ impl Sealed {
     }
 
     /// Takes the last message away.
-    pub(super) fn pop(&mut self) -> Option<Message> {
+    pub(super) fn pop(&mut self) -> Option<SerializedMessage> {
         if self.messages.len() == self.joined_messages {
             return None;
         }
@@ -56,11 +56,11 @@ impl Sealed {
         Some(message)
     }
 
-    pub(super) fn take(&mut self) -> Vec<Message> {
+    pub(super) fn take(&mut self) -> Vec<SerializedMessage> {
         std::mem::take(self).messages
     }
 
-    pub(super) fn messages(&self) -> &[Message] {
+    pub(super) fn messages(&self) -> &[SerializedMessage] {
         &self.messages
     }
 
@@ -73,7 +73,7 @@ impl Sealed {
     }
 
     /// Their bytes on the wire, with commas between them.
-    pub(super) fn pieces(&self) -> Vec<Piece> {
+    pub(super) fn pieces(&self) -> Vec<RequestPiece> {
         let loose = &self.messages[self.joined_messages..];
         // What may still change follows.
         let mut pieces = Vec::with_capacity(self.joined.len() + 2 * loose.len() + 4);
@@ -90,12 +90,12 @@ impl Sealed {
         let mut loose = Vec::new();
         for message in &self.messages[self.joined_messages..end] {
             if !(self.joined.is_empty() && loose.is_empty()) {
-                loose.push(Piece::Json(Bytes::from_static(b",")));
+                loose.push(RequestPiece::Json(Bytes::from_static(b",")));
             }
             loose.extend_from_slice(message.pieces());
         }
         let joined = concat(&loose);
-        let mut parts = Parts {
+        let mut parts = JoinedParts {
             joined: &joined,
             place: 0,
             offset: 0,
@@ -110,8 +110,8 @@ impl Sealed {
             }
             for piece in message.pieces_mut() {
                 match piece {
-                    Piece::Json(json) => *json = parts.next(json.len()),
-                    Piece::Attachments(_) => parts.skip(),
+                    RequestPiece::Json(json) => *json = parts.next(json.len()),
+                    RequestPiece::Attachments(_) => parts.skip(),
                 }
             }
         }
@@ -121,41 +121,41 @@ impl Sealed {
 }
 
 /// A comma, unless it would be the first.
-pub(super) fn push_comma(pieces: &mut Vec<Piece>) {
+pub(super) fn push_comma(pieces: &mut Vec<RequestPiece>) {
     if !pieces.is_empty() {
-        pieces.push(Piece::Json(Bytes::from_static(b",")));
+        pieces.push(RequestPiece::Json(Bytes::from_static(b",")));
     }
 }
 
 /// The same with as few pieces as possible.
-fn concat(pieces: &[Piece]) -> Vec<Piece> {
+fn concat(pieces: &[RequestPiece]) -> Vec<RequestPiece> {
     let mut joined = Vec::new();
     let mut run = Vec::new();
     for piece in pieces {
         match piece {
-            Piece::Json(json) => run.extend_from_slice(json),
-            Piece::Attachments(_) => {
-                joined.push(Piece::Json(std::mem::take(&mut run).into()));
+            RequestPiece::Json(json) => run.extend_from_slice(json),
+            RequestPiece::Attachments(_) => {
+                joined.push(RequestPiece::Json(std::mem::take(&mut run).into()));
                 joined.push(piece.clone());
             }
         }
     }
-    joined.push(Piece::Json(run.into()));
+    joined.push(RequestPiece::Json(run.into()));
     joined
 }
 
 /// The parts of joined pieces, one after the other.
-struct Parts<'a> {
-    joined: &'a [Piece],
+struct JoinedParts<'a> {
+    joined: &'a [RequestPiece],
     place: usize,
     offset: usize,
 }
 
-impl Parts<'_> {
+impl JoinedParts<'_> {
     fn next(&mut self, len: usize) -> Bytes {
         let part = match self.joined.get(self.place) {
-            Some(Piece::Json(json)) => json.slice(self.offset..self.offset + len),
-            Some(Piece::Attachments(_)) | None => Bytes::new(),
+            Some(RequestPiece::Json(json)) => json.slice(self.offset..self.offset + len),
+            Some(RequestPiece::Attachments(_)) | None => Bytes::new(),
         };
         self.offset += len;
         part

@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 use crate::directory::Extensions;
 use crate::harness::config::Config;
-use crate::harness::workflow::past::Past;
+use crate::harness::workflow::past::WorkflowPast;
 use crate::harness::workflow::*;
 use crate::journal::{JournalStore as _, JsonLinesStore, StateSize};
 use crate::model::{ModelError, ScriptedReply, ScriptedTransport};
@@ -128,11 +128,11 @@ impl Bench {
     }
 
     /// The records, read by another store.
-    pub(super) async fn past(&self, session: &str) -> Past {
+    pub(super) async fn past(&self, session: &str) -> WorkflowPast {
         let state = self.home.path().join("state");
         let store = JsonLinesStore::of_workflows(&state, Clock::system(), StateSize::default());
         let journal = store.open(&ConversationId::new(session)).await.unwrap();
-        Past::read(&*journal).await.unwrap()
+        WorkflowPast::read(&*journal).await.unwrap()
     }
 }
 

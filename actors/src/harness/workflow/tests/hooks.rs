@@ -7,7 +7,7 @@ use super::bench::*;
 use crate::harness::workflow::*;
 use crate::workflow::facts::Grants;
 use crate::workflow::hooks::*;
-use crate::workflow::manifest::Command;
+use crate::workflow::manifest::ServiceCommand;
 use crate::workflow::select::{Choice, Chosen, FeatureSelector};
 use crate::workflow::state::{FeatureState, IterationStatus, PauseReason, RunErrorKind};
 
@@ -76,7 +76,7 @@ async fn case_08_a_wrong_choice_ends_the_run_with_validation_and_a_good_one_goes
 struct Fit(Arc<AtomicBool>, Arc<Mutex<Vec<usize>>>);
 
 impl HealthChecker for Fit {
-    fn check(&self, health: &Health<'_>) -> Result<(), String> {
+    fn check(&self, health: &HealthSubject<'_>) -> Result<(), String> {
         assert_eq!(health.objective, "All is right");
         assert!(health.workspace.join("README").exists());
         self.1.lock().unwrap().push(health.init_plan.len());
@@ -119,7 +119,7 @@ async fn without_fail_fast_the_first_work_is_to_repair_the_base() {
     let bench = Bench::new();
     let mut policy = RunPolicy::default();
     policy.fail_fast.health = false;
-    let mend = Command::from_words(&["test", "-e", "lamp"]);
+    let mend = ServiceCommand::from_words(&["test", "-e", "lamp"]);
     let builder = bench
         .builder()
         .policy(policy)
@@ -164,7 +164,7 @@ async fn the_checker_of_commands_runs_the_init_plan_and_tells_what_failed() {
 struct Strict(Arc<Mutex<Vec<String>>>);
 
 impl OutcomeValidator for Strict {
-    fn validate(&self, outcome: &Outcome<'_>) -> Verdict {
+    fn validate(&self, outcome: &OutcomeSubject<'_>) -> OutcomeVerdict {
         let path = outcome
             .workspace
             .join(format!("{}.txt", outcome.feature.id));
@@ -176,9 +176,9 @@ impl OutcomeValidator for Strict {
             .unwrap()
             .push(format!("{} {}", outcome.reply, text.trim()));
         if outcome.reply.contains("because") {
-            return Verdict::accepted().with_evidence("a reason was given");
+            return OutcomeVerdict::accepted().with_evidence("a reason was given");
         }
-        Verdict::rejected("say why you did it").with_evidence("no reason in the reply")
+        OutcomeVerdict::rejected("say why you did it").with_evidence("no reason in the reply")
     }
 }
 
@@ -251,13 +251,13 @@ async fn what_no_command_decides_the_program_decides_and_a_claim_without_a_chang
 struct Panics;
 
 impl OutcomeValidator for Panics {
-    fn validate(&self, _: &Outcome<'_>) -> Verdict {
+    fn validate(&self, _: &OutcomeSubject<'_>) -> OutcomeVerdict {
         panic!("not today");
     }
 }
 
 impl HealthChecker for Panics {
-    fn check(&self, _: &Health<'_>) -> Result<(), String> {
+    fn check(&self, _: &HealthSubject<'_>) -> Result<(), String> {
         panic!("not today");
     }
 }
@@ -286,7 +286,7 @@ async fn a_validator_of_commands_runs_in_the_candidate_and_keeps_what_was_writte
     let bench = Bench::new();
     let shell = "echo judged $HARNESS_FEATURE; test \"$(git rev-parse HEAD)\" = \"$HARNESS_CANDIDATE\" \
                  && grep -q good \"$HARNESS_FEATURE.txt\"";
-    let command = Command::new(crate::workflow::manifest::Program::Shell(shell.to_owned()));
+    let command = ServiceCommand::new(crate::workflow::manifest::Program::Shell(shell.to_owned()));
     let runtime = made(
         bench.builder().validator(CommandValidator::new(command)),
         opens(&["one"]),

@@ -2,8 +2,8 @@
 
 use super::bench::*;
 use crate::harness::workflow::*;
-use crate::workflow::file::Format;
-use crate::workflow::manifest::Mode;
+use crate::workflow::file::FileFormat;
+use crate::workflow::manifest::RunMode;
 use crate::workflow::state::{IterationStatus, RunErrorKind};
 
 /// Spec: [FLOW-120] [FLOW-124] [FLOW-134]
@@ -94,7 +94,7 @@ async fn case_03_all_that_is_wrong_with_a_plan_is_told_at_once_and_nothing_is_ke
     for (bad, place) in [
         (WorkflowPlan::new("x").with_features(vec![]), "feature"),
         (
-            WorkflowPlan::of_file(passes, Format::Json),
+            WorkflowPlan::of_file(passes, FileFormat::Json),
             "feature[0].passes",
         ),
     ] {
@@ -216,7 +216,7 @@ async fn case_06_a_policy_that_cannot_be_is_refused() {
             ..strict
         },
         RunPolicy {
-            mode: Mode::Bounded,
+            mode: RunMode::Bounded,
             max_features_per_run: 0,
             ..strict
         },
@@ -229,7 +229,7 @@ async fn case_06_a_policy_that_cannot_be_is_refused() {
         (strict.max_turns_per_run, strict.max_features_per_run),
         (1, 1)
     );
-    assert_eq!((strict.mode, strict.retry_budget), (Mode::Strict, 0));
+    assert_eq!((strict.mode, strict.retry_budget), (RunMode::Strict, 0));
     assert_eq!(
         (fail_fast.health, fail_fast.chat, fail_fast.validation),
         (true, false, true)

@@ -10,7 +10,7 @@ use crate::harness::EventHandler;
 use crate::harness::workflow::*;
 use crate::model::ScriptedReply;
 use crate::workflow::facts::Grants;
-use crate::workflow::manifest::Mode;
+use crate::workflow::manifest::RunMode;
 use crate::workflow::record::WorkflowRecord;
 use crate::workflow::state::{IterationStatus, RejectReason, RunErrorKind};
 
@@ -48,7 +48,7 @@ async fn case_07_two_lives_do_two_features_and_the_second_one_completes() {
 /// Spec: [FLOW-128]
 #[actix::test]
 async fn case_09_a_bounded_run_takes_so_many_and_an_unlimited_one_all() {
-    for (mode, taken) in [(Mode::Bounded, 2), (Mode::Unlimited, 3)] {
+    for (mode, taken) in [(RunMode::Bounded, 2), (RunMode::Unlimited, 3)] {
         let bench = Bench::new();
         let policy = RunPolicy {
             mode,
@@ -144,7 +144,7 @@ async fn a_workflow_that_is_paused_goes_on_when_it_is_resumed_and_not_by_another
     let file = br#"{"workflow": {"objective": "x"}, "budget": {"tokens": 1},
         "permissions": {"mode": "edits", "asks": "deny"}, "feature":
         [{"id": "one", "description": "d", "check": [{"cmd": ["grep", "right", "one.txt"]}]}]}"#;
-    let plan = WorkflowPlan::of_file(file, crate::workflow::file::Format::Json);
+    let plan = WorkflowPlan::of_file(file, crate::workflow::file::FileFormat::Json);
     let runtime = bench.builder().build().unwrap();
     runtime
         .run_initializer(initializer("r0", plan))
@@ -214,7 +214,7 @@ impl EventHandler for Seen {
 async fn a_run_is_the_same_whether_somebody_follows_its_conversations_or_nobody() {
     let bench = Bench::new();
     let policy = RunPolicy {
-        mode: Mode::Unlimited,
+        mode: RunMode::Unlimited,
         ..RunPolicy::default()
     };
     let runtime = ready(&bench, policy, &["one", "two"]).await;

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use tempfile::TempDir;
 
 use crate::workflow::git::{
-    Candidate, CandidateName, GitConfig, GitError, RepositoryGit, SnapshotOrder, WorkflowGit as _,
-    Worktree, WorktreeOrder,
+    CandidateName, GitCandidate, GitConfig, GitError, RepositoryGit, SnapshotOrder,
+    WorkflowGit as _, Worktree, WorktreeOrder,
 };
 use crate::workflow::testing::Plain;
 
@@ -65,7 +65,7 @@ impl Place {
     }
 
     /// The result of an attempt, as the configuration is now.
-    pub(super) fn snapshot(&self, tree: &Worktree, attempt: u32) -> Candidate {
+    pub(super) fn snapshot(&self, tree: &Worktree, attempt: u32) -> GitCandidate {
         let config = self.git.config(tree).unwrap();
         self.try_snapshot(tree, attempt, &config).unwrap()
     }
@@ -75,7 +75,7 @@ impl Place {
         tree: &Worktree,
         attempt: u32,
         config: &GitConfig,
-    ) -> Result<Candidate, GitError> {
+    ) -> Result<GitCandidate, GitError> {
         let trailer = |name: &str, value: &str| (name.to_owned(), value.to_owned());
         let order = SnapshotOrder {
             base: &self.base,

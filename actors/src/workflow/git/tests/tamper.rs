@@ -8,7 +8,7 @@ use crate::workflow::git::{GitError, WorkflowGit as _};
 
 fn protect(place: &Place, tree: &crate::workflow::git::Worktree) -> Vec<String> {
     let globs = ["tests/**".to_owned(), "*.cfg".to_owned()];
-    let guard = crate::workflow::guard::Guard::of_globs(&globs);
+    let guard = crate::workflow::guard::PathGuard::of_globs(&globs);
     place.git.protect(tree, &place.base, &guard).unwrap()
 }
 

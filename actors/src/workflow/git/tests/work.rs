@@ -257,7 +257,7 @@ fn files_that_git_converts_are_restored_as_git_makes_them() {
             .protect(
                 &tree,
                 &place.base,
-                &crate::workflow::guard::Guard::of_globs(&["*.bat".to_owned()])
+                &crate::workflow::guard::PathGuard::of_globs(&["*.bat".to_owned()])
             )
             .unwrap(),
         ["x.bat"]

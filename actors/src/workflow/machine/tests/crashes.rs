@@ -84,9 +84,9 @@ fn case_39_a_crash_at_any_record_of_rejected_changes_changes_nothing() {
 #[test]
 fn case_39_a_crash_at_any_record_of_a_cancel_ends_as_without_it() {
     for step in [
-        Step::Converse,
-        Step::Check("suite".to_owned()),
-        Step::Accept,
+        IterationStep::Converse,
+        IterationStep::Check("suite".to_owned()),
+        IterationStep::Accept,
     ] {
         let cancelled = |dies_at: Option<usize>| {
             let mut world = World::new(manifest(&["a"]), &[]);
@@ -103,7 +103,7 @@ fn case_39_a_crash_at_any_record_of_a_cancel_ends_as_without_it() {
             }
             let records = world.journal.len();
             let mut world = world.dying_at(dies_at.map(|more| records + more));
-            world.order(Order::Cancel);
+            world.order(OperatorOrder::Cancel);
             world.go_on();
             assert_eq!(world.state(), WorkflowState::Cancelled);
             world.assert_sound();
@@ -131,7 +131,7 @@ fn an_open_run_is_gone_on_with_once_and_then_given_up() {
     world.die();
     assert!(matches!(
         world.effects.last(),
-        Some(Effect::ContinueRun { .. })
+        Some(WorkflowEffect::ContinueRun { .. })
     ));
     assert_eq!(world.prompts.len(), 1);
     world.die();
@@ -153,7 +153,7 @@ fn three_crashes_in_one_iteration_pause_and_a_resume_goes_on() {
         .machine
         .ledger()
         .step()
-        .is_none_or(|open| open.step != Step::Snapshot)
+        .is_none_or(|open| open.step != IterationStep::Snapshot)
     {
         assert!(world.step());
     }
@@ -178,14 +178,14 @@ fn a_paused_workflow_stays_paused_and_one_that_may_not_go_on_pauses() {
         .machine
         .ledger()
         .step()
-        .is_none_or(|open| open.step != Step::Converse)
+        .is_none_or(|open| open.step != IterationStep::Converse)
     {
         assert!(world.step());
     }
     let ledger = world.machine.ledger().clone();
-    let stays = Found {
+    let stays = RecoveryFindings {
         conversation: FoundRun::Open,
-        stays: Some(Refusal {
+        stays: Some(StepRefusal {
             reason: PauseReason::Operator,
             detail: "the sandbox holds less than what was approved".to_owned(),
         }),
@@ -193,9 +193,14 @@ fn a_paused_workflow_stays_paused_and_one_that_may_not_go_on_pauses() {
     let manifest = Some(Arc::clone(&world.manifest));
     let (machine, effects) = WorkflowMachine::resume(ledger, manifest, stays);
     assert_eq!(machine.ledger().state(), WorkflowState::Paused);
-    let acts = |effect: &Effect| !matches!(effect, Effect::Record(_) | Effect::Notify(_));
+    let acts = |effect: &WorkflowEffect| {
+        !matches!(
+            effect,
+            WorkflowEffect::Record(_) | WorkflowEffect::Notify(_)
+        )
+    };
     assert!(!effects.iter().any(acts));
-    world.order(Order::Pause(PauseWhen::Iteration));
+    world.order(OperatorOrder::Pause(PauseWhen::Iteration));
     world.go_on();
     assert_eq!(world.state(), WorkflowState::Paused);
     let records = world.journal.len();

@@ -3,10 +3,10 @@
 use super::operators::resume;
 use super::world::{Move, World, manifest, run_end};
 use super::*;
-use crate::workflow::facts::{Grants, Place};
+use crate::workflow::facts::{Grants, StepPlace};
 use crate::workflow::state::{FeatureState, IterationStatus, WorkflowState};
 
-const FIRST: Place = Place { n: 1, attempt: 1 };
+const FIRST: StepPlace = StepPlace { n: 1, attempt: 1 };
 
 /// A world whose first conversation hangs.
 fn hanging(manifest: Manifest) -> World {
@@ -16,8 +16,8 @@ fn hanging(manifest: Manifest) -> World {
     world
 }
 
-fn tick(tokens: u64, attempt_ms: u64) -> Input {
-    Input::BudgetTick {
+fn tick(tokens: u64, attempt_ms: u64) -> WorkflowInput {
+    WorkflowInput::BudgetTick {
         at: FIRST,
         spent: Spent {
             tokens,
@@ -31,7 +31,7 @@ fn cancels(world: &World) -> usize {
     let cancels = world
         .effects
         .iter()
-        .filter(|effect| matches!(effect, Effect::CancelRun { .. }));
+        .filter(|effect| matches!(effect, WorkflowEffect::CancelRun { .. }));
     cancels.count()
 }
 
@@ -52,7 +52,7 @@ fn case_26_a_budget_that_is_used_up_cancels_the_run_and_a_resume_with_more_goes_
     assert!(world.verdicts().is_empty());
     assert!(world.worktree.is_empty());
     let spent = world.machine.ledger().spent().tokens;
-    world.order(Order::Resume {
+    world.order(OperatorOrder::Resume {
         grants: Grants {
             tokens: 500,
             ..Grants::default()
@@ -103,7 +103,7 @@ fn case_26_money_and_time_pause_as_tokens_do_and_a_grant_goes_on_with_the_same_f
         bound(&mut few);
         let mut world = hanging(few);
         world.is_held = true;
-        world.tell(Input::BudgetTick {
+        world.tell(WorkflowInput::BudgetTick {
             at: FIRST,
             spent,
             attempt_ms: 1,
@@ -111,7 +111,7 @@ fn case_26_money_and_time_pause_as_tokens_do_and_a_grant_goes_on_with_the_same_f
         // What was under way ends a little above.
         let mut ended = run_end(RunStatus::Cancelled, "");
         ended.spent = spent.plus(ended.spent);
-        while world.step_of() != Some(Step::Snapshot) {
+        while world.step_of() != Some(IterationStep::Snapshot) {
             assert!(world.step_with(&ended));
         }
         world.is_held = false;
@@ -126,7 +126,7 @@ fn case_26_money_and_time_pause_as_tokens_do_and_a_grant_goes_on_with_the_same_f
         // Without a grant it is where it was.
         world.order(resume());
         assert_eq!(world.reason(), Some(reason));
-        world.order(Order::Resume {
+        world.order(OperatorOrder::Resume {
             grants,
             retry_stuck: false,
         });
@@ -147,7 +147,7 @@ fn case_28_three_failures_that_look_the_same_make_a_feature_stuck_and_the_next_i
     assert_eq!(world.feature("a"), FeatureState::Stuck);
     assert_eq!(world.feature("b"), FeatureState::Passing);
     assert_eq!(world.reason(), Some(PauseReason::Stuck));
-    world.order(Order::Resume {
+    world.order(OperatorOrder::Resume {
         grants: Grants::default(),
         retry_stuck: true,
     });
@@ -186,7 +186,7 @@ fn case_29_a_tree_that_was_rejected_is_known_again_and_nothing_runs() {
 #[test]
 fn case_30_trouble_of_the_provider_pauses_and_costs_no_attempt() {
     let mut world = hanging(manifest(&["a"]));
-    world.tell(Input::Trouble {
+    world.tell(WorkflowInput::Trouble {
         reason: PauseReason::ProviderAuth,
         detail: "401".to_owned(),
     });
@@ -244,7 +244,7 @@ fn iterations_have_a_limit_that_a_resume_raises() {
     assert_eq!(world.reason(), Some(PauseReason::Iterations));
     world.order(resume());
     assert_eq!(world.reason(), Some(PauseReason::Iterations));
-    world.order(Order::Resume {
+    world.order(OperatorOrder::Resume {
         grants: Grants {
             iterations: 1,
             ..Grants::default()
@@ -295,7 +295,7 @@ fn a_late_end_of_a_run_changes_nothing() {
     let mut world = World::made(manifest(&["a"]), &[]);
     world.run();
     let records = world.journal.len();
-    world.tell(Input::RunEnded {
+    world.tell(WorkflowInput::RunEnded {
         at: FIRST,
         ended: run_end(RunStatus::Completed, "late"),
     });

@@ -2,18 +2,18 @@
 
 use super::world::{Move, World, manifest};
 use super::*;
-use crate::workflow::facts::{Grants, Place};
+use crate::workflow::facts::{Grants, StepPlace};
 use crate::workflow::record::GateAnswer;
 use crate::workflow::state::{FeatureState, IterationStatus, PauseWhen, WorkflowState};
 
-pub(super) fn resume() -> Order {
-    Order::Resume {
+pub(super) fn resume() -> OperatorOrder {
+    OperatorOrder::Resume {
         grants: Grants::default(),
         retry_stuck: false,
     }
 }
 
-fn started(world: &World, step: &Step) -> bool {
+fn started(world: &World, step: &IterationStep) -> bool {
     world
         .machine
         .ledger()
@@ -22,7 +22,7 @@ fn started(world: &World, step: &Step) -> bool {
 }
 
 /// A world that is held when that step of the first feature is open.
-fn held_at(step: &Step) -> World {
+fn held_at(step: &IterationStep) -> World {
     let mut world = World::made(manifest(&["a", "b"]), &[]);
     world.is_held = true;
     world.run();
@@ -36,30 +36,34 @@ fn held_at(step: &Step) -> World {
 #[test]
 fn case_32_a_cancel_is_answered_when_nothing_runs_and_the_branch_is_known() {
     for step in [
-        Step::Prepare,
-        Step::Health,
-        Step::Converse,
-        Step::Snapshot,
-        Step::Check("suite".to_owned()),
-        Step::Accept,
+        IterationStep::Prepare,
+        IterationStep::Health,
+        IterationStep::Converse,
+        IterationStep::Snapshot,
+        IterationStep::Check("suite".to_owned()),
+        IterationStep::Accept,
     ] {
         let mut world = held_at(&step);
-        world.order(Order::Cancel);
+        world.order(OperatorOrder::Cancel);
         world.go_on();
         assert_eq!(world.state(), WorkflowState::Cancelled, "{step}");
-        let done = Answer::Done(WorkflowState::Cancelled);
+        let done = OrderOutcome::Done(WorkflowState::Cancelled);
         assert_eq!(world.answers.last().unwrap().1, done, "{step}");
-        let tree = if step == Step::Accept { "a" } else { "" };
+        let tree = if step == IterationStep::Accept {
+            "a"
+        } else {
+            ""
+        };
         assert_eq!(world.branch.tree, tree, "{step}");
         assert_eq!(
             world.branch.tree,
             world.machine.ledger().head().unwrap().head.tree
         );
-        world.order(Order::Cancel);
+        world.order(OperatorOrder::Cancel);
         world.go_on();
         assert!(matches!(
             world.answers.last().unwrap().1,
-            Answer::Refused {
+            OrderOutcome::Refused {
                 kind: Refused::Conflict,
                 ..
             }
@@ -71,19 +75,19 @@ fn case_32_a_cancel_is_answered_when_nothing_runs_and_the_branch_is_known() {
 /// Spec: [FLOW-50]
 #[test]
 fn a_cancel_kills_the_check_that_runs_and_cancels_the_run() {
-    let mut world = held_at(&Step::Check("suite".to_owned()));
-    world.order(Order::Cancel);
+    let mut world = held_at(&IterationStep::Check("suite".to_owned()));
+    world.order(OperatorOrder::Cancel);
     world.go_on();
-    let at = Place { n: 1, attempt: 1 };
-    assert!(world.effects.contains(&Effect::KillStep { at }));
-    let mut world = held_at(&Step::Converse);
-    world.order(Order::Cancel);
+    let at = StepPlace { n: 1, attempt: 1 };
+    assert!(world.effects.contains(&WorkflowEffect::KillStep { at }));
+    let mut world = held_at(&IterationStep::Converse);
+    world.order(OperatorOrder::Cancel);
     world.go_on();
     let conversation = "wf-w-1".to_owned();
     assert!(
         world
             .effects
-            .contains(&Effect::CancelRun { at, conversation })
+            .contains(&WorkflowEffect::CancelRun { at, conversation })
     );
     assert!(world.worktree.is_empty());
 }
@@ -96,18 +100,18 @@ fn case_33_a_pause_comes_when_it_is_wanted() {
         (PauseWhen::Attempt, "a", IterationStatus::Accepted),
         (PauseWhen::Now, "", IterationStatus::Interrupted),
     ] {
-        let mut world = held_at(&Step::Converse);
-        world.order(Order::Pause(when));
+        let mut world = held_at(&IterationStep::Converse);
+        world.order(OperatorOrder::Pause(when));
         world.go_on();
         assert_eq!(world.reason(), Some(PauseReason::Operator));
         assert_eq!(world.branch.tree, tree);
         assert_eq!(world.ended().len(), 1);
         assert_eq!(world.ended()[0].status, status);
-        let done = Answer::Done(WorkflowState::Paused);
+        let done = OrderOutcome::Done(WorkflowState::Paused);
         assert_eq!(world.answers.last().unwrap().1, done);
         world.is_held = false;
-        assert!(matches!(world.run(), Some(Answer::Refused { .. })));
-        assert_eq!(world.order(resume()), Some(Answer::Taken));
+        assert!(matches!(world.run(), Some(OrderOutcome::Refused { .. })));
+        assert_eq!(world.order(resume()), Some(OrderOutcome::Taken));
         assert_eq!(world.state(), WorkflowState::Completed);
         assert_eq!(world.branch.tree, "a b");
         world.assert_sound();
@@ -120,10 +124,10 @@ fn a_pause_after_the_attempt_leaves_the_iteration_open() {
     let mut world = World::made(manifest(&["a"]), &[("a", &[Move::Wrong(1)])]);
     world.is_held = true;
     world.run();
-    while !started(&world, &Step::Converse) {
+    while !started(&world, &IterationStep::Converse) {
         assert!(world.step());
     }
-    world.order(Order::Pause(PauseWhen::Attempt));
+    world.order(OperatorOrder::Pause(PauseWhen::Attempt));
     world.go_on();
     world.is_held = false;
     assert_eq!(world.reason(), Some(PauseReason::Operator));
@@ -144,13 +148,13 @@ fn case_34_the_first_answer_of_a_gate_counts() {
     world.run();
     assert_eq!(world.state(), WorkflowState::WaitingForApproval);
     assert!(world.ran.is_empty());
-    assert_eq!(world.notices, [Notice::Gate("plan-1".to_owned())]);
-    let gate = |approved| Order::Gate {
+    assert_eq!(world.notices, [NoticeText::Gate("plan-1".to_owned())]);
+    let gate = |approved| OperatorOrder::Gate {
         gate: "plan-1".to_owned(),
         approved,
         comment: None,
     };
-    assert_eq!(world.order(gate(true)), Some(Answer::Taken));
+    assert_eq!(world.order(gate(true)), Some(OrderOutcome::Taken));
     let first = GateAnswer {
         approved: true,
         comment: None,
@@ -158,7 +162,7 @@ fn case_34_the_first_answer_of_a_gate_counts() {
     };
     assert_eq!(
         world.order(gate(false)),
-        Some(Answer::AnsweredBefore(first))
+        Some(OrderOutcome::AnsweredBefore(first))
     );
     assert_eq!(world.state(), WorkflowState::Ready);
 }
@@ -173,7 +177,7 @@ fn a_plan_that_is_not_approved_runs_nothing_and_is_asked_again_by_the_next_run()
     for _ in 0..2 {
         world.run();
         assert_eq!(world.state(), WorkflowState::WaitingForApproval);
-        world.order(Order::Gate {
+        world.order(OperatorOrder::Gate {
             gate: "plan-1".to_owned(),
             approved: false,
             comment: None,
@@ -186,17 +190,19 @@ fn a_plan_that_is_not_approved_runs_nothing_and_is_asked_again_by_the_next_run()
 /// Spec: [FLOW-53]
 #[test]
 fn a_question_of_a_tool_pauses_and_its_answer_goes_on() {
-    let mut world = held_at(&Step::Converse);
-    let at = Place { n: 1, attempt: 1 };
-    let effects = world.machine.handle(Input::ConversationAsks {
+    let mut world = held_at(&IterationStep::Converse);
+    let at = StepPlace { n: 1, attempt: 1 };
+    let effects = world.machine.handle(WorkflowInput::ConversationAsks {
         at,
         asks: Some("run `make`?".to_owned()),
     });
-    assert!(effects.contains(&Effect::Notify(Notice::Paused(PauseReason::Ask))));
+    assert!(effects.contains(&WorkflowEffect::Notify(NoticeText::Paused(
+        PauseReason::Ask
+    ))));
     assert_eq!(world.reason(), Some(PauseReason::Ask));
     let effects = world
         .machine
-        .handle(Input::ConversationAsks { at, asks: None });
+        .handle(WorkflowInput::ConversationAsks { at, asks: None });
     assert_eq!(effects.len(), 1);
     assert_eq!(world.state(), WorkflowState::Running);
 }
@@ -204,32 +210,32 @@ fn a_question_of_a_tool_pauses_and_its_answer_goes_on() {
 /// Spec: [FLOW-54]
 #[test]
 fn case_36_a_branch_that_moved_pauses_and_a_cancel_then_rolls_back() {
-    let mut world = held_at(&Step::Accept);
+    let mut world = held_at(&IterationStep::Accept);
     let pending = world.branch.clone();
     assert_eq!(pending.tree, "a");
-    let at = Place { n: 1, attempt: 1 };
-    let effects = world.machine.handle(Input::AcceptEnded {
+    let at = StepPlace { n: 1, attempt: 1 };
+    let effects = world.machine.handle(WorkflowInput::AcceptEnded {
         at,
-        ended: Err(Refusal {
+        ended: Err(StepRefusal {
             reason: PauseReason::WorkspaceChanged,
             detail: "the branch has moved".to_owned(),
         }),
     });
     assert_eq!(world.reason(), Some(PauseReason::WorkspaceChanged));
     assert!(!effects.is_empty());
-    let effects = world.machine.handle(Input::Order {
+    let effects = world.machine.handle(WorkflowInput::Order {
         asker: 9,
         by: None,
-        order: Order::Cancel,
+        order: OperatorOrder::Cancel,
     });
     assert!(
         effects
             .iter()
-            .any(|effect| matches!(effect, Effect::Restore { .. }))
+            .any(|effect| matches!(effect, WorkflowEffect::Restore { .. }))
     );
     world
         .machine
-        .handle(Input::RestoreEnded { at, ended: Ok(()) });
+        .handle(WorkflowInput::RestoreEnded { at, ended: Ok(()) });
     assert_eq!(world.state(), WorkflowState::Cancelled);
 }
 
@@ -237,16 +243,16 @@ fn case_36_a_branch_that_moved_pauses_and_a_cancel_then_rolls_back() {
 #[test]
 fn a_person_skips_a_feature_and_opens_it_again() {
     let mut world = World::made(manifest(&["a", "b"]), &[]);
-    world.order(Order::Skip("a".to_owned()));
+    world.order(OperatorOrder::Skip("a".to_owned()));
     world.run();
     assert_eq!(world.feature("a"), FeatureState::Skipped);
     assert_eq!(world.reason(), Some(PauseReason::Stuck));
-    world.order(Order::Unskip("a".to_owned()));
+    world.order(OperatorOrder::Unskip("a".to_owned()));
     world.order(resume());
     assert_eq!(world.state(), WorkflowState::Completed);
     assert!(matches!(
-        world.order(Order::Retry("z".to_owned())),
-        Some(Answer::Refused {
+        world.order(OperatorOrder::Retry("z".to_owned())),
+        Some(OrderOutcome::Refused {
             kind: Refused::InvalidRequest,
             ..
         })
@@ -257,15 +263,18 @@ fn a_person_skips_a_feature_and_opens_it_again() {
 #[test]
 fn a_person_has_the_head_verified_between_runs() {
     let mut world = World::made(manifest(&["a", "b"]), &[]);
-    world.order(Order::Skip("b".to_owned()));
+    world.order(OperatorOrder::Skip("b".to_owned()));
     world.run();
-    world.order(Order::Pause(PauseWhen::Iteration));
+    world.order(OperatorOrder::Pause(PauseWhen::Iteration));
     assert!(matches!(
-        world.order(Order::Verify),
-        Some(Answer::Refused { .. })
+        world.order(OperatorOrder::Verify),
+        Some(OrderOutcome::Refused { .. })
     ));
     let mut world = World::made(manifest(&["a"]), &[]);
-    assert_eq!(world.order(Order::Verify), Some(Answer::Taken));
+    assert_eq!(
+        world.order(OperatorOrder::Verify),
+        Some(OrderOutcome::Taken)
+    );
     assert_eq!(world.state(), WorkflowState::Ready);
     assert!(world.prompts.is_empty());
 }

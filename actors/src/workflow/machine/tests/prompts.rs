@@ -57,13 +57,14 @@ fn an_output_cannot_end_its_fence() {
     let mut world = World::made(manifest(&["a"]), &[("a", &[Move::Wrong(1)])]);
     world.is_held = true;
     world.run();
-    let is_check =
-        |open: &crate::workflow::ledger::OpenStep| open.step == Step::Check("a.1".to_owned());
+    let is_check = |open: &crate::workflow::ledger::OpenStep| {
+        open.step == IterationStep::Check("a.1".to_owned())
+    };
     while !world.machine.ledger().step().is_some_and(is_check) {
         assert!(world.step());
     }
     let open = world.machine.ledger().step().cloned().unwrap();
-    world.machine.handle(Input::CheckEnded {
+    world.machine.handle(WorkflowInput::CheckEnded {
         at: open.at,
         check: "a.1".to_owned(),
         tree: open.tree.unwrap(),
@@ -76,26 +77,26 @@ fn an_output_cannot_end_its_fence() {
             tree_changed: false,
         },
     });
-    let effects = world.machine.handle(Input::RestoreEnded {
+    let effects = world.machine.handle(WorkflowInput::RestoreEnded {
         at: open.at,
         ended: Ok(()),
     });
     let told = effects.iter().find_map(|effect| match effect {
-        Effect::SendPrompt(prompt) => Some(&prompt.text),
-        Effect::Record(_)
-        | Effect::RunPrepare { .. }
-        | Effect::RunHealth { .. }
-        | Effect::StartConversation(_)
-        | Effect::ContinueRun { .. }
-        | Effect::CancelRun { .. }
-        | Effect::TakeSnapshot { .. }
-        | Effect::RunCheck(_)
-        | Effect::RunCheckOnBase(_)
-        | Effect::KillStep { .. }
-        | Effect::Accept { .. }
-        | Effect::Restore { .. }
-        | Effect::Answer { .. }
-        | Effect::Notify(_) => None,
+        WorkflowEffect::SendPrompt(prompt) => Some(&prompt.text),
+        WorkflowEffect::Record(_)
+        | WorkflowEffect::RunPrepare { .. }
+        | WorkflowEffect::RunHealth { .. }
+        | WorkflowEffect::StartConversation(_)
+        | WorkflowEffect::ContinueRun { .. }
+        | WorkflowEffect::CancelRun { .. }
+        | WorkflowEffect::TakeSnapshot { .. }
+        | WorkflowEffect::RunCheck(_)
+        | WorkflowEffect::RunCheckOnBase(_)
+        | WorkflowEffect::KillStep { .. }
+        | WorkflowEffect::Accept { .. }
+        | WorkflowEffect::Restore { .. }
+        | WorkflowEffect::Answer { .. }
+        | WorkflowEffect::Notify(_) => None,
     });
     assert!(told.unwrap().contains("`````text\n```\nignore"), "{told:?}");
 }

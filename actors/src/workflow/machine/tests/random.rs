@@ -19,21 +19,21 @@ fn a_move(random: &mut fastrand::Rng) -> Move {
     }
 }
 
-fn an_order(random: &mut fastrand::Rng) -> Order {
+fn an_order(random: &mut fastrand::Rng) -> OperatorOrder {
     match random.u8(..9) {
-        0 => Order::Cancel,
-        1 => Order::Pause(PauseWhen::Now),
-        2 => Order::Pause(PauseWhen::Attempt),
-        3 => Order::Pause(PauseWhen::Iteration),
-        4..=6 => Order::Resume {
+        0 => OperatorOrder::Cancel,
+        1 => OperatorOrder::Pause(PauseWhen::Now),
+        2 => OperatorOrder::Pause(PauseWhen::Attempt),
+        3 => OperatorOrder::Pause(PauseWhen::Iteration),
+        4..=6 => OperatorOrder::Resume {
             grants: Grants {
                 tokens: 1000,
                 ..Grants::default()
             },
             retry_stuck: random.bool(),
         },
-        7 => Order::Verify,
-        _ => Order::Run {
+        7 => OperatorOrder::Verify,
+        _ => OperatorOrder::Run {
             key: None,
             max_features: None,
             max_iterations: None,

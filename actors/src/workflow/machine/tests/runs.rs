@@ -2,13 +2,13 @@
 
 use super::world::{Move, World, feature, manifest};
 use super::*;
-use crate::workflow::manifest::{Mode, When};
+use crate::workflow::manifest::{CheckTime, RunMode};
 use crate::workflow::select::{Choice, Chosen};
 use crate::workflow::state::{FeatureState, IterationStatus, WorkflowState};
 
 fn strict(features: &[&str]) -> Manifest {
     Manifest {
-        mode: Mode::Strict,
+        mode: RunMode::Strict,
         ..manifest(features)
     }
 }
@@ -46,7 +46,7 @@ fn case_2_making_it_twice_changes_nothing() {
     let mut world = World::made(strict(&["a"]), &[]);
     let records = world.journal.len();
     let answer = world.order(world.create());
-    assert_eq!(answer, Some(Answer::Created { created: false }));
+    assert_eq!(answer, Some(OrderOutcome::Created { created: false }));
     assert_eq!(world.journal.len(), records);
 }
 
@@ -57,7 +57,7 @@ fn case_5_nothing_runs_before_there_is_a_manifest() {
     let answer = world.run();
     assert!(matches!(
         answer,
-        Some(Answer::Refused {
+        Some(OrderOutcome::Refused {
             kind: Refused::NotReady,
             ..
         })
@@ -69,20 +69,20 @@ fn case_5_nothing_runs_before_there_is_a_manifest() {
 #[test]
 fn a_run_is_known_by_its_key_and_a_strict_one_takes_one_feature() {
     let mut world = World::made(strict(&["a", "b"]), &[]);
-    let order = |features| Order::Run {
+    let order = |features| OperatorOrder::Run {
         key: Some("k".to_owned()),
         max_features: features,
         max_iterations: None,
     };
     assert!(matches!(
         world.order(order(Some(2))),
-        Some(Answer::Refused {
+        Some(OrderOutcome::Refused {
             kind: Refused::InvalidRequest,
             ..
         })
     ));
-    assert_eq!(world.order(order(None)), Some(Answer::Taken));
-    assert_eq!(world.order(order(None)), Some(Answer::Taken));
+    assert_eq!(world.order(order(None)), Some(OrderOutcome::Taken));
+    assert_eq!(world.order(order(None)), Some(OrderOutcome::Taken));
     assert_eq!(world.ended().len(), 1);
 }
 
@@ -101,7 +101,7 @@ fn case_7_two_lives_do_two_features_and_the_second_completes() {
         .collect();
     assert_eq!(done, ["a", "b"]);
     assert_eq!(world.state(), WorkflowState::Completed);
-    assert_eq!(world.notices.last(), Some(&Notice::Completed));
+    assert_eq!(world.notices.last(), Some(&NoticeText::Completed));
     world.assert_sound();
 }
 
@@ -120,7 +120,7 @@ fn a_feature_that_is_to_hold_passes_from_the_start_if_its_checks_do() {
         base: world.branch.clone(),
         ..world.new_manifest("hash")
     };
-    world.order(Order::Create {
+    world.order(OperatorOrder::Create {
         workflow: "w".to_owned(),
         applied,
     });
@@ -165,7 +165,7 @@ fn case_8_a_selector_that_chooses_nothing_or_what_is_not_open_ends_the_run() {
 #[test]
 fn case_9_a_bounded_run_takes_so_many_and_an_unlimited_one_all() {
     let mut bounded = manifest(&["a", "b", "c"]);
-    bounded.mode = Mode::Bounded;
+    bounded.mode = RunMode::Bounded;
     bounded.policy.max_features_per_run = 2;
     let mut world = World::made(bounded, &[]);
     world.run();
@@ -217,7 +217,7 @@ fn a_feature_waits_for_those_that_it_comes_after() {
 fn a_check_of_the_end_that_fails_keeps_it_from_being_done() {
     let mut manifest = manifest(&["a"]);
     manifest.checks.push(crate::workflow::manifest::Check {
-        when: When::Final,
+        when: CheckTime::Final,
         ..super::world::check("last", false)
     });
     let mut world = World::made(manifest, &[]);
@@ -253,7 +253,7 @@ fn an_unfit_base_pauses_or_is_the_first_feature() {
     assert_eq!(world.reason(), Some(PauseReason::Health));
     assert!(world.prompts.is_empty());
     world.rotten.clear();
-    world.order(Order::Resume {
+    world.order(OperatorOrder::Resume {
         grants: crate::workflow::facts::Grants::default(),
         retry_stuck: false,
     });
@@ -284,7 +284,7 @@ fn another_manifest_opens_what_it_changes_and_is_initialized_again() {
     changed.features[0].checks[0].red = false;
     changed.features.push(feature("d"));
     world.manifest = Arc::new(changed);
-    let apply = |allow_remove| Order::Apply {
+    let apply = |allow_remove| OperatorOrder::Apply {
         applied: world.new_manifest("other"),
         over: Some("hash".to_owned()),
         allow_remove,
@@ -292,12 +292,12 @@ fn another_manifest_opens_what_it_changes_and_is_initialized_again() {
     let (refused, taken) = (apply(false), apply(true));
     assert!(matches!(
         world.order(refused),
-        Some(Answer::Refused {
+        Some(OrderOutcome::Refused {
             kind: Refused::InvalidRequest,
             ..
         })
     ));
-    assert_eq!(world.order(taken), Some(Answer::Taken));
+    assert_eq!(world.order(taken), Some(OrderOutcome::Taken));
     assert_eq!(world.feature("a"), FeatureState::Failing);
     assert!(world.machine.ledger().feature("b").is_none());
     assert!(!world.machine.ledger().is_initialized());

@@ -3,8 +3,8 @@
 use super::operators::resume;
 use super::world::{Move, World, manifest};
 use super::*;
-use crate::workflow::manifest::Mode;
-use crate::workflow::schedule::{DayTime, Schedule, Window};
+use crate::workflow::manifest::RunMode;
+use crate::workflow::schedule::{DayTime, DayWindow, Schedule};
 use crate::workflow::state::{FeatureState, PauseWhen, WorkflowState};
 
 const HOUR: u64 = 60 * 60 * 1000;
@@ -16,7 +16,7 @@ fn at(text: &str) -> DayTime {
 /// Two features, one a run, by that schedule.
 fn scheduled(schedule: Schedule) -> Manifest {
     let mut manifest = manifest(&["a", "b"]);
-    manifest.mode = Mode::Strict;
+    manifest.mode = RunMode::Strict;
     manifest.schedule = Some(schedule);
     manifest
 }
@@ -33,7 +33,7 @@ fn in_window(text: &str) -> Schedule {
     Schedule {
         every_s: None,
         at: vec![],
-        window: Some(Window::try_from(text.to_owned()).unwrap()),
+        window: Some(DayWindow::try_from(text.to_owned()).unwrap()),
     }
 }
 
@@ -110,14 +110,14 @@ fn a_start_that_comes_while_it_works_or_is_paused_or_without_room_is_skipped_on_
     assert_eq!(world.state(), WorkflowState::Running);
     assert_eq!(world.sleep(), HOUR);
     assert_eq!(skipped(&world), ["it is still at work"]);
-    world.order(Order::Pause(PauseWhen::Now));
+    world.order(OperatorOrder::Pause(PauseWhen::Now));
     world.sleep();
     assert_eq!(skipped(&world)[1], "it is paused");
     world.order(resume());
     assert_eq!(world.state(), WorkflowState::Ready);
     world.now = world.machine.alarm().unwrap();
     world.machine.it_is(world.now);
-    world.tell(Input::Time { has_room: false });
+    world.tell(WorkflowInput::Time { has_room: false });
     assert_eq!(skipped(&world)[2], "as many workflows work as may at once");
     assert_eq!(world.state(), WorkflowState::Ready);
     world.assert_sound();
@@ -133,7 +133,7 @@ fn nothing_starts_that_nobody_approved() {
     world.run();
     assert_eq!(world.state(), WorkflowState::WaitingForApproval);
     assert_eq!(world.machine.alarm(), None);
-    world.order(Order::Gate {
+    world.order(OperatorOrder::Gate {
         gate: "plan-1".to_owned(),
         approved: true,
         comment: None,
@@ -174,7 +174,7 @@ fn a_crash_at_any_record_of_a_scheduled_start_starts_it_once() {
 #[test]
 fn outside_of_its_window_it_pauses_and_goes_on_by_itself_when_the_next_one_opens() {
     let mut both = scheduled(in_window("22:00-06:00"));
-    both.mode = Mode::Unlimited;
+    both.mode = RunMode::Unlimited;
     let mut world = made(both, 5 * HOUR, &[("a", &[Move::Hangs])]);
     world.run();
     world.run();
@@ -183,8 +183,8 @@ fn outside_of_its_window_it_pauses_and_goes_on_by_itself_when_the_next_one_opens
     assert_eq!(world.sleep(), HOUR);
     assert_eq!(world.state(), WorkflowState::Running);
     world.worktree.insert("a".to_owned());
-    world.tell(Input::RunEnded {
-        at: crate::workflow::facts::Place { n: 1, attempt: 1 },
+    world.tell(WorkflowInput::RunEnded {
+        at: crate::workflow::facts::StepPlace { n: 1, attempt: 1 },
         ended: super::world::run_end(RunStatus::Completed, "done"),
     });
     assert_eq!(world.feature("a"), FeatureState::Passing);
@@ -194,7 +194,7 @@ fn outside_of_its_window_it_pauses_and_goes_on_by_itself_when_the_next_one_opens
     assert_eq!(world.lives, crashed + 1);
     world.machine.it_is(world.now);
     let refused = world.order(resume());
-    let Some(Answer::Refused { message, .. }) = refused else {
+    let Some(OrderOutcome::Refused { message, .. }) = refused else {
         panic!("{refused:?}");
     };
     assert!(message.contains("goes on by itself at 22:00"), "{message}");

@@ -59,7 +59,7 @@ fn case_13_what_breaks_an_accepted_feature_is_a_regression_that_the_model_is_tol
     let restored = world
         .effects
         .iter()
-        .any(|effect| matches!(effect, Effect::Restore { base, .. } if base.tree == "a"));
+        .any(|effect| matches!(effect, WorkflowEffect::Restore { base, .. } if base.tree == "a"));
     assert!(restored);
     assert_eq!(world.state(), WorkflowState::Completed);
     assert_eq!(world.branch.tree, "a b");
@@ -176,7 +176,7 @@ fn a_feature_without_a_check_is_accepted_by_a_person() {
     let mut world = World::made(manual, &[("a", &[Move::Right, Move::Wrong(1)])]);
     world.run();
     assert_eq!(world.reason(), Some(PauseReason::Gate));
-    let gate = |approved| Order::Gate {
+    let gate = |approved| OperatorOrder::Gate {
         gate: "accept-1-1".to_owned(),
         approved,
         comment: Some("not yet".to_owned()),
@@ -185,7 +185,7 @@ fn a_feature_without_a_check_is_accepted_by_a_person() {
     assert_eq!(world.reasons(), [["check_failed"]]);
     assert!(world.prompt("w/1/2").contains("not yet"));
     assert_eq!(world.reason(), Some(PauseReason::Gate));
-    world.order(Order::Gate {
+    world.order(OperatorOrder::Gate {
         gate: "accept-1-2".to_owned(),
         approved: true,
         comment: None,

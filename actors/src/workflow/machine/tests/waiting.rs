@@ -81,7 +81,7 @@ fn case_30_without_patience_it_pauses_at_once() {
         &mut world.machine,
         WorkflowMachine::new(WorkflowLedger::default(), None),
     );
-    world.machine = machine.with_patience(Patience::of_ms(0));
+    world.machine = machine.with_patience(ProviderPatience::of_ms(0));
     world.run();
     assert_eq!(world.reason(), Some(PauseReason::ProviderDown));
     assert_eq!(waits(&world), [0; 0]);
@@ -93,7 +93,7 @@ fn case_30_without_patience_it_pauses_at_once() {
 fn case_30_a_wait_is_paused_and_cancelled_at_once() {
     for when in [PauseWhen::Now, PauseWhen::Attempt, PauseWhen::Iteration] {
         let mut world = down(1);
-        world.order(Order::Pause(when));
+        world.order(OperatorOrder::Pause(when));
         assert_eq!(world.reason(), Some(PauseReason::Operator));
         assert_eq!(world.machine.alarm(), None);
         assert!(world.verdicts().is_empty() && world.worktree.is_empty());
@@ -102,10 +102,10 @@ fn case_30_a_wait_is_paused_and_cancelled_at_once() {
         world.assert_sound();
     }
     let mut world = down(1);
-    let done = Answer::Done(WorkflowState::Cancelled);
-    assert_eq!(world.order(Order::Cancel), Some(done));
+    let done = OrderOutcome::Done(WorkflowState::Cancelled);
+    assert_eq!(world.order(OperatorOrder::Cancel), Some(done));
     assert_eq!(world.machine.alarm(), None);
-    let sent = |effect: &Effect| matches!(effect, Effect::ContinueRun { .. });
+    let sent = |effect: &WorkflowEffect| matches!(effect, WorkflowEffect::ContinueRun { .. });
     assert!(!world.effects.iter().any(sent));
     world.assert_sound();
 }

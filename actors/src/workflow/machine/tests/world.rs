@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use super::*;
-use crate::workflow::facts::{Candidate, CommandEnd, CommandRun, Head, Place};
+use crate::workflow::facts::{Candidate, CommandEnd, CommandRun, Head, StepPlace};
 use crate::workflow::manifest::*;
 use crate::workflow::record::{CheckEnded, IterationEnded, VerdictNote};
 use crate::workflow::state::{FeatureState, WorkflowState};
@@ -37,7 +37,7 @@ pub(super) enum Move {
 pub(super) fn check(id: &str, red: bool) -> Check {
     Check {
         id: id.to_owned(),
-        command: Some(Command {
+        command: Some(ServiceCommand {
             program: Program::Cmd(vec!["check".to_owned(), id.to_owned()]),
             cwd: None,
             env: BTreeMap::new(),
@@ -48,7 +48,7 @@ pub(super) fn check(id: &str, red: bool) -> Check {
         must_match: None,
         must_not_match: None,
         keep: None,
-        when: When::Always,
+        when: CheckTime::Always,
         red,
         flaky: 0,
         hidden: false,
@@ -73,8 +73,8 @@ pub(super) fn feature(id: &str) -> Feature {
 pub(super) fn manifest(features: &[&str]) -> Manifest {
     Manifest {
         objective: "make all work".to_owned(),
-        mode: Mode::Unlimited,
-        workspace: Workspace {
+        mode: RunMode::Unlimited,
+        workspace: WorkspaceSettings {
             git: GitMode::Worktree,
             branch: "harness/x".to_owned(),
             prepare: vec![],
@@ -92,7 +92,7 @@ pub(super) fn manifest(features: &[&str]) -> Manifest {
             scripts: true,
             on_change: OnChange::Reject,
         },
-        policy: Policy {
+        policy: WorkflowPolicy {
             max_turns_per_run: 3,
             max_features_per_run: 1,
             retry_budget: 2,
@@ -112,7 +112,7 @@ pub(super) fn manifest(features: &[&str]) -> Manifest {
         },
         permissions: Permissions {
             mode: "sandbox".to_owned(),
-            asks: Asks::Pause,
+            asks: QuestionPolicy::Pause,
             allow: vec![],
             model: None,
         },
@@ -145,8 +145,8 @@ pub(super) struct World {
     pub(super) machine: WorkflowMachine,
     pub(super) manifest: Arc<Manifest>,
     pub(super) journal: Vec<WorkflowRecord>,
-    pub(super) answers: Vec<(u64, Answer)>,
-    pub(super) notices: Vec<Notice>,
+    pub(super) answers: Vec<(u64, OrderOutcome)>,
+    pub(super) notices: Vec<NoticeText>,
     /// The prompts that conversations took, by their keys.
     pub(super) prompts: BTreeMap<String, String>,
     /// The checks that ran, with the tree.
@@ -155,7 +155,7 @@ pub(super) struct World {
     pub(super) branch: Head,
     pub(super) worktree: Words,
     /// Everything that was to be done, besides records and answers.
-    pub(super) effects: Vec<Effect>,
+    pub(super) effects: Vec<WorkflowEffect>,
     /// Checks that fail so often before they do what they do.
     pub(super) flakes: BTreeMap<String, u32>,
     /// Words that make the check of that name fail whatever the tree.
@@ -166,7 +166,7 @@ pub(super) struct World {
     pub(super) downs: BTreeMap<String, (u32, u32)>,
     moves: BTreeMap<String, VecDeque<Move>>,
     ends: BTreeMap<String, RunEnd>,
-    inbox: VecDeque<Input>,
+    inbox: VecDeque<WorkflowInput>,
     /// Dies when the journal has so many records.
     dies_at: BTreeSet<usize>,
     pub(super) lives: u32,
@@ -230,8 +230,8 @@ impl World {
         }
     }
 
-    pub(super) fn create(&self) -> Order {
-        Order::Create {
+    pub(super) fn create(&self) -> OperatorOrder {
+        OperatorOrder::Create {
             workflow: "w".to_owned(),
             applied: self.new_manifest("hash"),
         }
@@ -248,18 +248,18 @@ impl World {
         }
     }
 
-    pub(super) fn run(&mut self) -> Option<Answer> {
-        self.order(Order::Run {
+    pub(super) fn run(&mut self) -> Option<OrderOutcome> {
+        self.order(OperatorOrder::Run {
             key: None,
             max_features: None,
             max_iterations: None,
         })
     }
 
-    pub(super) fn order(&mut self, order: Order) -> Option<Answer> {
+    pub(super) fn order(&mut self, order: OperatorOrder) -> Option<OrderOutcome> {
         self.next_asker += 1;
         let asker = self.next_asker;
-        self.tell(Input::Order {
+        self.tell(WorkflowInput::Order {
             asker,
             by: Some("ada".to_owned()),
             order,
@@ -267,13 +267,13 @@ impl World {
         self.answer(asker)
     }
 
-    pub(super) fn answer(&self, asker: u64) -> Option<Answer> {
+    pub(super) fn answer(&self, asker: u64) -> Option<OrderOutcome> {
         let found = self.answers.iter().find(|(known, _)| *known == asker);
         found.map(|(_, answer)| answer.clone())
     }
 
     /// Handles an input and, unless the world is held, all that follows.
-    pub(super) fn tell(&mut self, input: Input) {
+    pub(super) fn tell(&mut self, input: WorkflowInput) {
         // What an operator wants comes before what is under way ends.
         self.inbox.push_front(input);
         if !self.is_held {
@@ -301,21 +301,21 @@ impl World {
     }
 
     /// The step that is open.
-    pub(super) fn step_of(&self) -> Option<Step> {
+    pub(super) fn step_of(&self) -> Option<IterationStep> {
         self.machine.ledger().step().map(|open| open.step.clone())
     }
 
     /// Handles one input; a run that was cancelled ends so. False if none waits.
     pub(super) fn step_with(&mut self, ended: &RunEnd) -> bool {
-        if let Some(Input::RunEnded { ended: own, .. }) = self.inbox.front_mut() {
+        if let Some(WorkflowInput::RunEnded { ended: own, .. }) = self.inbox.front_mut() {
             own.clone_from(ended);
         }
         self.step()
     }
 
-    fn perform(&mut self, effects: Vec<Effect>) {
+    fn perform(&mut self, effects: Vec<WorkflowEffect>) {
         for effect in effects {
-            if let Effect::Record(record) = effect {
+            if let WorkflowEffect::Record(record) = effect {
                 self.journal.push(record);
                 if self.dies_at.remove(&self.journal.len()) {
                     self.die();
@@ -336,7 +336,9 @@ impl World {
         for record in &self.journal {
             ledger.apply(record);
         }
-        let open = ledger.step().filter(|open| open.step == Step::Converse);
+        let open = ledger
+            .step()
+            .filter(|open| open.step == IterationStep::Converse);
         let key = open.map(|open| format!("w/{}/{}", open.at.n, open.at.attempt));
         // A wait is on record only after the end of the run that failed.
         let waits = ledger
@@ -352,7 +354,7 @@ impl World {
                 Some(_) | None => FoundRun::Open,
             },
         };
-        let found = Found {
+        let found = RecoveryFindings {
             conversation,
             stays: None,
         };
@@ -362,53 +364,53 @@ impl World {
         self.perform(effects);
     }
 
-    fn act(&mut self, effect: Effect) {
+    fn act(&mut self, effect: WorkflowEffect) {
         let input = match effect {
-            Effect::Record(_) => return,
-            Effect::Answer { asker, answer } => {
+            WorkflowEffect::Record(_) => return,
+            WorkflowEffect::Answer { asker, answer } => {
                 self.answers.push((asker, answer));
                 return;
             }
-            Effect::Notify(notice) => {
+            WorkflowEffect::Notify(notice) => {
                 self.notices.push(notice);
                 return;
             }
-            Effect::RunPrepare { at, head } => {
+            WorkflowEffect::RunPrepare { at, head } => {
                 assert_eq!(head, self.branch, "the branch is as on record");
-                Input::PrepareEnded {
+                WorkflowInput::PrepareEnded {
                     at,
                     ended: Ok("abc the first commit".to_owned()),
                     ms: 1,
                 }
             }
-            Effect::RunHealth { at, checks } => {
+            WorkflowEffect::RunHealth { at, checks } => {
                 let tree = head(&self.worktree).tree;
                 let runs = checks
                     .iter()
                     .map(|check| self.run_check(check, &tree))
                     .collect();
-                Input::HealthEnded { at, runs }
+                WorkflowInput::HealthEnded { at, runs }
             }
-            Effect::StartConversation(prompt) | Effect::SendPrompt(prompt) => {
+            WorkflowEffect::StartConversation(prompt) | WorkflowEffect::SendPrompt(prompt) => {
                 return self.converse(prompt);
             }
-            Effect::ContinueRun { at, .. } => return self.end_run(at),
-            Effect::CancelRun { at, .. } => {
+            WorkflowEffect::ContinueRun { at, .. } => return self.end_run(at),
+            WorkflowEffect::CancelRun { at, .. } => {
                 let key = format!("w/{}/{}", at.n, at.attempt);
                 let known = self.ends.get(&key).cloned();
-                Input::RunEnded {
+                WorkflowInput::RunEnded {
                     at,
                     ended: known.unwrap_or_else(|| run_end(RunStatus::Cancelled, "")),
                 }
             }
-            Effect::KillStep { .. } => return,
-            Effect::TakeSnapshot { at, base } => {
+            WorkflowEffect::KillStep { .. } => return,
+            WorkflowEffect::TakeSnapshot { at, base } => {
                 let mut left = self.worktree.clone();
                 let is_tampered = left.remove("tampered");
                 let tampered: Vec<String> = left
                     .extract_if(.., |word| word.starts_with("tests/"))
                     .collect();
-                Input::SnapshotEnded {
+                WorkflowInput::SnapshotEnded {
                     at,
                     ended: Ok(Candidate {
                         head: head(&left),
@@ -423,11 +425,11 @@ impl World {
                     }),
                 }
             }
-            Effect::RunCheck(call) | Effect::RunCheckOnBase(call) => {
+            WorkflowEffect::RunCheck(call) | WorkflowEffect::RunCheckOnBase(call) => {
                 let run = self.run_check(&call.check, &call.head.tree);
                 self.ran
                     .push((call.check.id.clone(), call.head.tree.clone()));
-                Input::CheckEnded {
+                WorkflowInput::CheckEnded {
                     at: call.at,
                     check: call.check.id.clone(),
                     tree: call.head.tree,
@@ -435,7 +437,7 @@ impl World {
                     run,
                 }
             }
-            Effect::Accept {
+            WorkflowEffect::Accept {
                 at,
                 candidate,
                 base,
@@ -444,30 +446,30 @@ impl World {
                     self.branch = candidate.head;
                     Ok(())
                 } else {
-                    Err(Refusal {
+                    Err(StepRefusal {
                         reason: PauseReason::WorkspaceChanged,
                         detail: "the branch has moved".to_owned(),
                     })
                 };
-                Input::AcceptEnded { at, ended }
+                WorkflowInput::AcceptEnded { at, ended }
             }
-            Effect::Restore { at, base } => {
+            WorkflowEffect::Restore { at, base } => {
                 self.worktree = words(&base.tree);
-                Input::RestoreEnded { at, ended: Ok(()) }
+                WorkflowInput::RestoreEnded { at, ended: Ok(()) }
             }
         };
         self.inbox.push_back(input);
     }
 
-    fn converse(&mut self, prompt: Prompt) {
-        let Prompt { at, text, key, .. } = prompt;
+    fn converse(&mut self, prompt: IterationPrompt) {
+        let IterationPrompt { at, text, key, .. } = prompt;
         if let Some(known) = self.prompts.get(&key) {
             assert_eq!(*known, text, "the key stands for one text");
         } else {
             self.prompts.insert(key.clone(), text);
             self.follow(&key);
         }
-        self.inbox.push_back(Input::ConversationLinked {
+        self.inbox.push_back(WorkflowInput::ConversationLinked {
             at,
             conversation: format!("wf-w-{}", at.n),
             run: crate::ids::RunId(u64::from(at.attempt)),
@@ -481,11 +483,11 @@ impl World {
         let slept = due.saturating_sub(self.now);
         self.now = self.now.max(due);
         self.machine.it_is(self.now);
-        self.tell(Input::Time { has_room: true });
+        self.tell(WorkflowInput::Time { has_room: true });
         slept
     }
 
-    fn end_run(&mut self, at: Place) {
+    fn end_run(&mut self, at: StepPlace) {
         let key = format!("w/{}/{}", at.n, at.attempt);
         if let Some((left, were)) = self.downs.get_mut(&key) {
             let times = |spent: Spent, times: u32| Spent {
@@ -502,21 +504,21 @@ impl World {
                 let detail = "overloaded (529)".to_owned();
                 return self
                     .inbox
-                    .push_back(Input::ProviderDown { at, ended, detail });
+                    .push_back(WorkflowInput::ProviderDown { at, ended, detail });
             }
             ended.status = RunStatus::Completed;
             self.downs.remove(&key);
             self.ends.insert(key.clone(), ended);
             let feature = self.machine.ledger().iteration().unwrap().feature.clone();
             self.worktree.insert(feature);
-            self.inbox.push_back(Input::ConversationLinked {
+            self.inbox.push_back(WorkflowInput::ConversationLinked {
                 at,
                 conversation: format!("wf-w-{}", at.n),
                 run: crate::ids::RunId(99),
             });
         }
         if let Some(ended) = self.ends.get(&key).cloned() {
-            self.inbox.push_back(Input::RunEnded { at, ended });
+            self.inbox.push_back(WorkflowInput::RunEnded { at, ended });
         }
     }
 
