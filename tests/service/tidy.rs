@@ -178,7 +178,9 @@ fn is_shown(line: &str, has_commands: bool) -> bool {
 fn what_users_read_is_said_in_plain_words() {
     let mut shown: Vec<(PathBuf, String)> = Vec::new();
     let pages = std::fs::read_dir(root().join("docs")).unwrap();
-    let pages = pages.map(|page| page.unwrap().path());
+    let pages = pages
+        .map(|page| page.unwrap().path())
+        .filter(|path| path.is_file());
     for path in pages.chain(["README.md", "CHANGELOG.md"].map(|name| root().join(name))) {
         let text = std::fs::read_to_string(&path).unwrap();
         shown.push((path, text));

@@ -33,13 +33,15 @@ fn below<'a>(path: &'a str, folder: Option<&str>) -> &'a str {
 /// Something that there is to see of a subject.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ShownSubject {
-    /// A line, as it came.
+    /// A line of which every character counts.
     Line(String, Token),
+    /// A sentence, which may be broken between words.
+    Sentence(String),
     /// A diff.
     Diff(Diff),
 }
 
-/// The view of a subject, without its head.
+/// The view of a subject, without its head: the diff or the command, and what belongs to it.
 pub(crate) fn subject(subject: &Subject) -> Vec<ShownSubject> {
     let line = |(line, token)| ShownSubject::Line(line, token);
     match subject {
@@ -50,7 +52,19 @@ pub(crate) fn subject(subject: &Subject) -> Vec<ShownSubject> {
             let before = remarks(change).map(line);
             before.chain([diff]).chain(cut.map(line)).collect()
         }
-        Subject::Command(plan) => command_lines(plan).into_iter().map(line).collect(),
+        Subject::Command(plan) => command_lines(plan),
+    }
+}
+
+/// The sentences about what does not hold a command on this machine.
+pub(crate) fn caveats(subject: &Subject) -> Vec<String> {
+    match subject {
+        Subject::Change(_) => Vec::new(),
+        Subject::Command(plan) => {
+            let gaps = plan.gaps.iter();
+            gaps.map(|gap| format!("not held: {}", in_one_line(gap)))
+                .collect()
+        }
     }
 }
 
@@ -58,14 +72,14 @@ pub(crate) fn subject(subject: &Subject) -> Vec<ShownSubject> {
 pub(crate) fn subject_lines(subject: &Subject) -> Vec<String> {
     let shown = self::subject(subject).into_iter();
     let lines = shown.flat_map(|shown| match shown {
-        ShownSubject::Line(line, _) => vec![line],
+        ShownSubject::Line(line, _) | ShownSubject::Sentence(line) => vec![line],
         ShownSubject::Diff(diff) => diff
             .text
             .split_terminator('\n')
             .map(str::to_owned)
             .collect(),
     });
-    lines.collect()
+    lines.chain(caveats(subject)).collect()
 }
 
 /// The words about a change.
@@ -76,32 +90,26 @@ fn remarks(change: &FileChange) -> impl Iterator<Item = (String, Token)> {
     asked.chain(notes.map(|note| (note.clone(), Token::Notice)))
 }
 
-/// The view of a command. The model's words are one line, so that none of them looks like
-/// one of the command.
-fn command_lines(plan: &CommandPlan) -> Vec<(String, Token)> {
-    let in_one_line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let why = plan.why.iter().map(|why| {
-        let why = in_one_line(why);
-        (format!("the model says: {why}"), Token::Notice)
-    });
-    let gaps = plan.gaps.iter().map(|gap| {
-        let gap = in_one_line(gap);
-        (format!("not held: {gap}"), Token::Notice)
-    });
-    let beyond_undo = words::beyond_undo(plan).map(|text| (text, Token::Notice));
-    let itself = "this command could answer approvals itself";
+/// The view of a command: the command first. The model's words are one line, so that none of them looks like one of the
+/// command.
+fn command_lines(plan: &CommandPlan) -> Vec<ShownSubject> {
+    let command = plan.command.split('\n');
+    let command = command.map(|line| ShownSubject::Line(as_the_shell_reads(line), Token::Text));
+    let itself = "this command could answer approvals itself".to_owned();
     let itself = plan
         .answers_itself
-        .then(|| (itself.to_owned(), Token::Error));
-    let command = plan
-        .command
-        .split('\n')
-        .map(|line| (as_the_shell_reads(line), Token::Text));
-    why.chain(gaps)
-        .chain(beyond_undo)
+        .then_some(ShownSubject::Line(itself, Token::Error));
+    let why = plan.why.iter();
+    let why = why.map(|why| format!("the model says: {}", in_one_line(why)));
+    let sentences = why.chain(words::beyond_undo(plan));
+    command
         .chain(itself)
-        .chain(command)
+        .chain(sentences.map(ShownSubject::Sentence))
         .collect()
+}
+
+fn in_one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// A line of a command in which nothing looks like something else: tabs and the blanks at its end are to be

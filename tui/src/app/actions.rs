@@ -274,6 +274,7 @@ impl App {
             | KeyAction::Deny
             | KeyAction::DenySaying
             | KeyAction::DenyAndStop
+            | KeyAction::Caveats
             | KeyAction::Output
             | KeyAction::Pause
             | KeyAction::PauseNow

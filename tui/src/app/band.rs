@@ -10,20 +10,19 @@ use harness_protocol::{
 };
 
 use super::{App, Field, Regions};
-use crate::asked::{ShownSubject, head, subject};
+use crate::asked::{ShownSubject, caveats, head, subject};
 use crate::keys::{self, Chord, KeyAction, KeyPlace};
 use crate::layout::{PartLayout, RowPiece, ScreenRow};
 use crate::link::ClientOrder;
 use crate::terminal::{Key, KeyPress};
-use crate::text::{self, ANOTHER_CLIENT, Hidden, break_anywhere, one_line, sanitize, someone};
+use crate::text::{
+    self, ANOTHER_CLIENT, Hidden, break_anywhere, one_line, sanitize, someone, wrap,
+};
 use crate::theme::{Look, Token};
 
 /// Minimum time that a band must be on the screen, without a key for anything else, before a key is for it; and the
 /// time after a band disappeared in which its keys are ignored.
 const SETTLES: Duration = Duration::from_millis(500);
-
-/// Maximum number of columns of the head's row for the count of rows below.
-const BESIDE_HEAD: usize = 20;
 
 /// The band of one approval.
 #[derive(Debug)]
@@ -38,8 +37,8 @@ pub(crate) struct Band {
     width: u16,
     /// Number of rows above its window.
     above: usize,
-    /// True if the rule is in the first row, else it is in the last ones.
-    is_rule_first: bool,
+    /// True if the operator asked for the caveats.
+    shows_caveats: bool,
     /// The time at which its last row was in its window.
     read_at: Option<Duration>,
     /// True if the keys are for it.
@@ -74,7 +73,7 @@ impl Band {
             block: PartLayout::default(),
             width: 0,
             above: 0,
-            is_rule_first: false,
+            shows_caveats: false,
             read_at: None,
             has_focus: false,
             is_declined: false,
@@ -196,54 +195,100 @@ impl Band {
         }
         self.width = width;
         self.read_at = None;
-        let columns = usize::from(width).max(1);
-        let mut shown = Vec::new();
-        // The head is one row. Where a long name would hide the rest of it, all of it is below.
-        if text::width(&self.subject) + BESIDE_HEAD > columns {
-            shown.push(ShownSubject::Line(self.subject.clone(), Token::Notice));
-        }
-        let mut because = self.approval.because.clone();
-        let mut rule = self
-            .rule()
-            .map(|rule| format!("the rule for longer: {rule}"));
-        // Both in one row, where they fit: an edit of one line is then seen whole on a small screen.
-        self.is_rule_first = false;
-        if let Some(words) = &rule {
-            let both = format!("{because} · {words}");
-            if text::width(&both) <= columns {
-                because = both;
-                rule = None;
-                self.is_rule_first = true;
-            }
-        }
-        shown.push(ShownSubject::Line(because, Token::Notice));
-        shown.extend(subject(&self.approval.subject));
-        shown.extend(rule.map(|rule| ShownSubject::Line(rule, Token::Notice)));
         self.block = PartLayout::default();
-        for shown in shown {
-            self.block.source.push('\n');
-            let start = self.block.source.len();
+        let columns = usize::from(width).max(1);
+        // The head is one row. Where a long name would hide the rest of it, all of it is below.
+        let head = Some(self.subject.clone()).filter(|head| text::width(head) > columns);
+        let head = head.map(|head| ShownSubject::Line(head, Token::Notice));
+        let shown = head.into_iter().chain(subject(&self.approval.subject));
+        for shown in shown.chain(self.reasons(columns)) {
             match shown {
-                ShownSubject::Line(line, token) => {
-                    // Each is one line: none of them can look like another.
-                    let text = sanitize(&line, Hidden::Pictured).replace('\n', "␊");
-                    for range in break_anywhere(&text, columns) {
-                        let place = start + range.start..start + range.end;
-                        self.block.rows.push(ScreenRow {
-                            pieces: vec![RowPiece::source(place, Look::new(token))],
-                            fill: None,
-                        });
-                    }
-                    self.block.source.push_str(&text);
-                }
+                ShownSubject::Sentence(sentence) => self.push_sentence(&sentence, columns),
+                ShownSubject::Line(line, token) => self.push_exactly(&line, token, columns),
                 ShownSubject::Diff(diff) => {
-                    self.block
-                        .rows
-                        .extend(diff.rows(start, columns, usize::MAX));
+                    let start = self.begin_line();
+                    let rows = diff.rows(start, columns, usize::MAX);
+                    self.block.rows.extend(rows);
                     self.block.source.push_str(&diff.text);
                 }
             }
         }
+    }
+
+    /// The caveats, if the operator asked for them; the reason, the rule for longer, and the key for the caveats. As many
+    /// of the latter share a row as fit: an edit of one line is then seen whole on a small screen.
+    fn reasons(&self, columns: usize) -> Vec<ShownSubject> {
+        let caveats = caveats(&self.approval.subject);
+        let has_key = !caveats.is_empty() && !self.shows_caveats;
+        let because = self.approval.because.clone();
+        let rule = self.rule();
+        let rule = rule.map(|rule| format!("the rule for longer: {rule}"));
+        let key = has_key.then(|| "c shows what is not held".to_owned());
+        let mut rows: Vec<String> = Vec::new();
+        for part in [Some(because), rule, key].into_iter().flatten() {
+            match rows.last_mut() {
+                Some(row) if text::width(row) + text::width(&part) + 3 <= columns => {
+                    row.push_str(" · ");
+                    row.push_str(&part);
+                }
+                _ => rows.push(part),
+            }
+        }
+        let shown = if self.shows_caveats {
+            caveats
+        } else {
+            Vec::new()
+        };
+        let shown = shown.into_iter().map(ShownSubject::Sentence);
+        let rows = rows.into_iter().map(|row| match self.rule() {
+            Some(rule) if row.contains(rule) => ShownSubject::Line(row, Token::Notice),
+            _ => ShownSubject::Sentence(row),
+        });
+        shown.chain(rows).collect()
+    }
+
+    /// Begins a line of the source. Returns its offset.
+    fn begin_line(&mut self) -> usize {
+        self.block.source.push('\n');
+        self.block.source.len()
+    }
+
+    /// A line of a command or an error: every character is seen.
+    fn push_exactly(&mut self, line: &str, token: Token, columns: usize) {
+        let start = self.begin_line();
+        // Each is one line: none of them can look like another.
+        let text = sanitize(line, Hidden::Pictured).replace('\n', "␊");
+        for range in break_anywhere(&text, columns) {
+            let place = start + range.start..start + range.end;
+            self.block.rows.push(ScreenRow {
+                pieces: vec![RowPiece::source(place, Look::new(token))],
+                fill: None,
+            });
+        }
+        self.block.source.push_str(&text);
+    }
+
+    /// A sentence, broken between words.
+    fn push_sentence(&mut self, sentence: &str, columns: usize) {
+        let start = self.begin_line();
+        let text = sanitize(sentence, Hidden::Pictured).replace('\n', "␊");
+        for stretches in wrap(&[&text], columns) {
+            let pieces = stretches.into_iter().map(|stretch| {
+                let place = start + stretch.range.start..start + stretch.range.end;
+                RowPiece::source(place, Look::new(Token::Notice))
+            });
+            self.block.rows.push(ScreenRow {
+                pieces: pieces.collect(),
+                fill: None,
+            });
+        }
+        self.block.source.push_str(&text);
+    }
+
+    /// Shows the caveats, or hides them. The end has to be seen again.
+    fn toggle_caveats(&mut self) {
+        self.shows_caveats = !self.shows_caveats;
+        self.width = 0;
     }
 
     /// Moves its window, of that height.
@@ -443,14 +488,7 @@ impl App {
             KeyAction::AllowLonger if band.rule().is_some() => {
                 band.asks = BandAsks::Scope;
                 // The rule that it is allowed by is on the screen.
-                band.scroll(
-                    if band.is_rule_first {
-                        isize::MIN
-                    } else {
-                        isize::MAX
-                    },
-                    height,
-                );
+                band.scroll(isize::MAX, height);
             }
             KeyAction::AllowLonger => self.say("this can be allowed once only"),
             KeyAction::ForRun => self.allow(Scope::Run),
@@ -459,6 +497,10 @@ impl App {
             KeyAction::Deny => self.deny(None, false),
             KeyAction::DenySaying => band.asks = BandAsks::Reason(Field::default()),
             KeyAction::DenyAndStop => self.deny(None, true),
+            KeyAction::Caveats => {
+                band.toggle_caveats();
+                self.settle_band();
+            }
             // Bound elsewhere.
             _ => {}
         }

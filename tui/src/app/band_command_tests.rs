@@ -33,12 +33,12 @@ fn rows(app: &App) -> Vec<String> {
     app.band.as_ref().unwrap().visible_rows(1000)
 }
 
-/// Spec: [TUI-105]
+/// Spec: [TUI-105] [TUI-793]
 #[test]
-fn a_command_is_shown_with_what_it_may_reach_and_why() {
+fn a_command_is_shown_first_with_the_reason_and_what_is_not_held_behind_a_key() {
     let more = json!({"why": "to see\n\nls -la\n   what fails", "gaps": ["the home folder can be read"],
         "answers_itself": true});
-    let app = asked("cd x &&\n\tmake  all \t\n", &more);
+    let mut app = asked("cd x &&\n\tmake  all \t\n", &more);
     let band = app.band.as_ref().unwrap();
     assert_eq!(
         band.head(),
@@ -47,16 +47,27 @@ fn a_command_is_shown_with_what_it_may_reach_and_why() {
     assert_eq!(
         rows(&app),
         [
-            "bash: runs in src, writes, no network, contained by landlock",
-            "the mode asks before every command",
-            "the model says: to see ls -la what fails",
-            "not held: the home folder can be read",
-            "this command could answer approvals itself",
             "cd x &&",
             "→make  all·→",
             "",
+            "this command could answer approvals itself",
+            "the model says: to see ls -la what fails",
+            "the mode asks before every command · c shows what is not held",
         ]
     );
+    focus(&mut app);
+    let hidden = rows(&app);
+    key(&mut app, Key::Char('c'));
+    assert_eq!(
+        rows(&app)[5..],
+        [
+            "not held: the home folder can be read",
+            "the mode asks before every command",
+        ]
+    );
+    key(&mut app, Key::Char('c'));
+    assert_eq!(rows(&app), hidden);
+    assert!(app.composer.is_empty());
     for (more, expected) in [
         (
             json!({"folder": "/home/ana/p"}),
@@ -139,12 +150,8 @@ fn a12_a_spoofed_command_is_visible() {
     for (command, expected) in cases {
         let app = asked(command, &json!({}));
         let shown = rows(&app);
-        let at = shown
-            .iter()
-            .position(|row| row.starts_with("the mode"))
-            .unwrap();
         let expected = expected.replace("<AD>", "<00AD>");
-        assert_eq!(shown[at + 1], expected, "{command:?}");
+        assert_eq!(shown[0], expected, "{command:?}");
     }
 }
 
@@ -154,7 +161,7 @@ fn a_command_of_300_lines_is_allowed_only_when_its_end_was_seen() {
     let mut command: String = (0..299).map(|line| format!("echo {line}\n")).collect();
     command += "rm -rf ~";
     let mut app = asked(&command, &json!({"why": "y ".repeat(4000)}));
-    assert_eq!(rows(&app).last().unwrap(), "rm -rf ~");
+    assert_eq!(rows(&app)[299], "rm -rf ~");
     focus(&mut app);
     for _ in 0..20 {
         assert_eq!(sent(&key(&mut app, Key::Char('a'))), None);
@@ -164,7 +171,22 @@ fn a_command_of_300_lines_is_allowed_only_when_its_end_was_seen() {
     assert!(sent(&key(&mut app, Key::Char('a'))).is_some());
     // A line of any length goes on in the next row, and so is seen to its end too.
     let mut app = asked(&format!("{}; rm -rf ~", " ".repeat(9000)), &json!({}));
-    assert!(rows(&app).last().unwrap().ends_with("rm -rf ~"));
+    let shown = rows(&app);
+    assert!(shown[shown.len() - 2].ends_with("rm -rf ~"));
     focus(&mut app);
     assert_eq!(sent(&key(&mut app, Key::Char('a'))), None);
+}
+
+/// Spec: [TUI-105]
+#[test]
+fn sentences_are_broken_between_words_and_a_head_that_fits_is_not_repeated() {
+    let why = "the tests of the parser failed before the last change and may pass now, which this run of them tells";
+    let rows = rows(&asked("ls", &json!({"why": why})));
+    let expected = [
+        "ls",
+        "the model says: the tests of the parser failed before the last change and",
+        "may pass now, which this run of them tells",
+        "the mode asks before every command",
+    ];
+    assert_eq!(rows, expected);
 }

@@ -177,6 +177,8 @@ pub(crate) enum KeyAction {
     DenySaying,
     /// Refuse it, and cancel the run.
     DenyAndStop,
+    /// The caveats of the command, or without them.
+    Caveats,
     /// The board of workflows.
     Board,
     /// The output of a check.

@@ -146,6 +146,7 @@ pub(crate) const BINDINGS: &[Binding] = bindings! {
     BAND: key(Key::Char('d')) => Deny, "refuse it";
     BAND: key(Key::Char('D')) => DenySaying, "refuse it, and say why";
     BAND: key(Key::Char('s')) => DenyAndStop, "refuse it, and cancel the run";
+    BAND: key(Key::Char('c')) => Caveats, "what does not hold the command, or without it";
     BAND: key(Key::Enter) => Accept, "take the choice that is marked";
     BAND: key(Key::Left) => Left, "choice before";
     BAND: key(Key::Right) => Right, "choice behind";

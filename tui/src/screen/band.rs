@@ -27,14 +27,16 @@ pub(super) fn draw(app: &App, buffer: &mut Buffer, area: Rect) {
     line.say(" ? ", status.bold());
     let height = usize::from(area.height.saturating_sub(BAND_FRAME));
     let window = band.window(height);
-    let shown = band.below(height);
-    if shown > 0 {
-        line.say_right(
-            &format!("{shown} more rows below "),
-            Look::new(Token::Quiet),
-        );
-    }
     line.say(band.head(), status.bold());
+    // Where the head leaves no room for it, the keys still name the way to the end.
+    let below = match band.below(height) {
+        0 => None,
+        1 => Some("1 more row below ".to_owned()),
+        many => Some(format!("{many} more rows below ")),
+    };
+    if let Some(below) = below {
+        line.say_right(&below, Look::new(Token::Quiet));
+    }
     for (number, shown) in (1..).zip(window) {
         let area = row(number);
         let area = Rect {
