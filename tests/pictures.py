@@ -36,7 +36,7 @@ COLORS = ["#3b4048", "#e06c75", "#98c379", "#e5c07b", "#61afef", "#c678dd", "#56
           "#7f848e", "#ef8891", "#b5d99c", "#f0d399", "#85c5f7", "#d69ae6", "#7fd0da", "#ffffff"]
 ESCAPE = re.compile(r"\x1b\[([0-9;]*)m")
 # What differs from run to run.
-AGE = re.compile(r"\b\d+(?:\.\d+)? ?(?:ms|s|min)\b")
+AGE = re.compile(r"\b\d+(?:\.\d+)? ?(?:ms|s|min)\b|\bnow\b")
 PROCESS = re.compile(r"process \d+ at http://127\.0\.0\.1:\d+")
 COMMIT = re.compile(r"\b[0-9a-f]{7}\b")
 
@@ -142,7 +142,8 @@ def text_of(picture):
     """The text of a picture, with the same ages and commits everywhere."""
     pieces = re.findall(r"<text [^>]*>([^<]*)</text>", picture)
     text = AGE.sub("0 s", html.unescape("\n".join(pieces)).replace(NO_BREAK, " "))
-    return COMMIT.sub("0000000", text)
+    # Ages are in columns.
+    return COMMIT.sub("0000000", re.sub(" +", " ", text))
 
 
 class Scene:
@@ -307,7 +308,9 @@ def screens(scene):
         scene.run(scene.binary, "conversations", "new", "--title", title)
     for name in sizes:
         scene.press(name, "C-p")
-    yield from both("picker", "The list of conversations", "Release notes", "A faster start")
+        scene.shows(name, "Release notes", "A faster start")
+        scene.press(name, "Down", "Down")
+    yield from both("picker", "The list of conversations", "ben: change")
     for name in sizes:
         scene.press(name, "Escape")
         scene.lacks(name, "Esc close")

@@ -181,6 +181,13 @@ pub enum ClientOrder {
         /// Only those of this folder, absolute.
         folder: Option<String>,
     },
+    /// The end of a conversation, whichever is open; answered with [`News::Previewed`].
+    Preview {
+        /// The conversation.
+        conversation: String,
+        /// The number of its last record.
+        records: u64,
+    },
     /// Make a conversation and open it; answered as [`ClientOrder::Open`] is.
     Create {
         /// Its title.
@@ -495,8 +502,20 @@ pub enum News {
         /// The reason.
         reason: String,
     },
+    /// The time of day, before a list whose entries have times.
+    Time {
+        /// The time, in Unix seconds.
+        unix_s: u64,
+    },
     /// The conversations, the last active first.
     Listed(Vec<ConversationSummary>),
+    /// The end of a conversation that is not open.
+    Previewed {
+        /// The conversation.
+        conversation: String,
+        /// Its last events, the newest last. `None` if they could not be read.
+        events: Option<Vec<Event>>,
+    },
     /// A conversation was moved to the trash.
     Deleted {
         /// The conversation.

@@ -27,7 +27,7 @@ pub use names::{
 pub use pause::{PauseWords, workflow_pause};
 pub use run::run_facts;
 pub use settings::{named_settings, settings};
-pub use time::{took, took_about};
+pub use time::{age, took, took_about};
 pub use title::title_of_prompt;
 pub use tool::{CallEnd, asked, call, call_end};
 pub use workflow::workflow_record;

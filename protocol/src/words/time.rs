@@ -27,6 +27,19 @@ pub fn took_about(millis: u64) -> String {
     }
 }
 
+/// The time since something, in the largest unit: `now` below a minute, `5 min`, `3 h`, `12 d`.
+#[must_use]
+pub fn age(seconds: u64) -> String {
+    match seconds / 60 {
+        0 => "now".to_owned(),
+        minutes @ 1..60 => format!("{minutes} min"),
+        minutes => match minutes / 60 {
+            hours @ 0..48 => format!("{hours} h"),
+            hours => format!("{} d", hours / 24),
+        },
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -52,5 +65,21 @@ mod tests {
         assert_eq!(took_about(14_400), "14 s");
         assert_eq!(took_about(999), "0 s");
         assert_eq!(took_about(9_999), "9 s");
+    }
+
+    /// Spec: [TUI-794]
+    #[test]
+    fn ages_have_one_unit() {
+        for (seconds, words) in [
+            (0, "now"),
+            (59, "now"),
+            (60, "1 min"),
+            (3_599, "59 min"),
+            (3_600, "1 h"),
+            (172_799, "47 h"),
+            (172_800, "2 d"),
+        ] {
+            assert_eq!(age(seconds), words);
+        }
     }
 }

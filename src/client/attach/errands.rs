@@ -21,6 +21,8 @@ use crate::client::folder;
 
 /// Number of events on a page of the past.
 const PAGE: usize = 200;
+/// Number of events at the end of a conversation, among which its last words are.
+const PREVIEW_PAGE: usize = 40;
 /// Number of conversations on a page of the list; the maximum of the service.
 const LIST_PAGE: usize = 200;
 
@@ -123,6 +125,25 @@ pub(super) async fn cancel(
     contact.tell(news).await;
 }
 
+/// Gets the end of a conversation that need not be open.
+pub(super) async fn preview(contact: Rc<Contact>, conversation: String, records: u64) {
+    let page = routes::history_before(&conversation, records.saturating_add(1), PREVIEW_PAGE);
+    let events = async {
+        let page = contact.ask(&page.answered_as()).await?;
+        let page = read::<HistoryPage>(page, "/events")?.answer;
+        Ok::<_, ApiError>(page.events.into_iter().map(|past| past.event).collect())
+    };
+    let events = events
+        .await
+        .inspect_err(|error| log::warn!("no end of {conversation}: {error}"))
+        .ok();
+    let news = News::Previewed {
+        conversation,
+        events,
+    };
+    contact.tell(news).await;
+}
+
 /// Lists the conversations of a folder, or all of them.
 pub(super) async fn list(contact: Rc<Contact>, folder: Option<String>) {
     let listed = async {
@@ -137,6 +158,8 @@ pub(super) async fn list(contact: Rc<Contact>, folder: Option<String>) {
             let page = contact.ask(&page).await?;
             listed.extend(page.conversations);
             if page.next.is_none() {
+                let unix_s = Clock::system().unix_seconds();
+                contact.tell(News::Time { unix_s }).await;
                 return Ok(News::Listed(listed));
             }
             if page.next == cursor {

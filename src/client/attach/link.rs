@@ -65,6 +65,7 @@ enum ErrandLane {
     Files,
     Command,
     List,
+    Preview,
     Make,
     Rename,
     Delete,
@@ -231,6 +232,13 @@ impl AttachLink {
             ClientOrder::List { folder } => {
                 self.lanes
                     .add(ErrandLane::List, errands::list(contact, folder));
+            }
+            ClientOrder::Preview {
+                conversation,
+                records,
+            } => {
+                let errand = errands::preview(contact, conversation, records);
+                self.lanes.add(ErrandLane::Preview, errand);
             }
             ClientOrder::Create { title, folder } => {
                 self.make(async move |contact| errands::create(contact, title, folder).await);

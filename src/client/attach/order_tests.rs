@@ -349,6 +349,43 @@ async fn a_list_names_the_folder_that_it_is_of() {
     assert_eq!(sent(&server), expected);
 }
 
+/// Spec: [TUI-794]
+#[actix::test]
+async fn the_end_of_a_conversation_is_read_and_the_time_comes_before_a_list() {
+    let (server, _home, mut client) = attached().await;
+    let past = json!({"seq": 7, "id": "e-7-0", "event": status("idle")});
+    let page = answer(200, &json!({"events": [past]}));
+    let history = "/v1/conversations/d/history";
+    server.on(
+        history,
+        vec![page, problem(404, "there is no conversation d")],
+    );
+    for is_there in [true, false] {
+        client.order(ClientOrder::Preview {
+            conversation: "d".to_owned(),
+            records: 7,
+        });
+        let News::Previewed {
+            conversation,
+            events,
+        } = client.next().await
+        else {
+            panic!("no end");
+        };
+        let count = is_there.then_some(1);
+        assert_eq!((&*conversation, events.map(|it| it.len())), ("d", count));
+    }
+    let list = answer(200, &json!({"conversations": []}));
+    server.on("/v1/conversations", vec![list]);
+    client.order(ClientOrder::List { folder: None });
+    assert!(matches!(client.next_of_all().await, News::Time { unix_s } if unix_s > 1_700_000_000));
+    assert_eq!(client.next_of_all().await, News::Listed(Vec::new()));
+    assert_eq!(
+        sent(&server)[..2],
+        ["GET /v1/conversations/d/history?before=8&limit=40"; 2]
+    );
+}
+
 /// Spec: [TUI-91]
 #[actix::test]
 async fn only_a_service_that_knows_folders_is_told_one() {

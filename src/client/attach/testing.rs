@@ -94,7 +94,7 @@ impl Client {
     pub(super) async fn next(&mut self) -> News {
         loop {
             match self.next_of_all().await {
-                News::Service(_) => {}
+                News::Service(_) | News::Time { .. } => {}
                 news => return news,
             }
         }

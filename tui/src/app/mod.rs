@@ -23,6 +23,7 @@ mod own_settings;
 mod past;
 mod picked;
 mod picker;
+mod preview;
 mod prompts;
 mod queue;
 mod regions;
@@ -47,6 +48,7 @@ pub(crate) use commands::{COMMANDS, SlashCommand};
 pub(crate) use field::Field;
 pub(crate) use past::{PastKind, PastPrompts};
 pub(crate) use picker::{Picker, PickerMode, PickerScope};
+pub(crate) use preview::ConversationPreview;
 pub(crate) use queue::{author_name, when};
 pub(crate) use regions::{BAND_FRAME, Regions, input_width, shown_in_queue};
 pub(crate) use search_box::SearchBox;
@@ -167,6 +169,8 @@ pub struct App {
     pub(crate) service: Option<Service>,
     /// The user's home folder, which paths are shown without.
     home: Option<String>,
+    /// The time of day at which this client was started, in Unix seconds, once that is known.
+    started_at: Option<u64>,
     pub(crate) theme: Theme,
     /// The settings of this client.
     own: ClientSettings,
@@ -258,6 +262,7 @@ impl App {
             link: LinkState::Opening,
             service: None,
             home: start.home,
+            started_at: None,
             theme: start.theme,
             own: ClientSettings::default(),
             follows_background: start.follows_background,
@@ -338,6 +343,7 @@ impl App {
         self.settle_band();
         self.want_offers();
         self.want_files();
+        self.want_preview();
         std::mem::take(&mut self.effects)
     }
 

@@ -109,6 +109,11 @@ impl App {
                     picker.listed(summaries);
                 }
             }
+            News::Time { unix_s } => self.started_at = unix_s.checked_sub(self.now.as_secs()),
+            News::Previewed {
+                conversation,
+                events,
+            } => self.previewed(&conversation, events),
             News::Deleted {
                 conversation,
                 trash,

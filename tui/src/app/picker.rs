@@ -2,6 +2,7 @@
 
 use harness_protocol::ConversationSummary;
 
+use super::preview::ConversationPreview;
 use super::{App, Field, Overlay};
 use crate::keys::KeyAction;
 use crate::link::ClientOrder;
@@ -43,6 +44,10 @@ pub(crate) struct Picker {
     summaries: Option<Vec<ConversationSummary>>,
     /// The id of the chosen one.
     chosen: Option<String>,
+    /// The end of the chosen one, with its id.
+    pub(super) preview: Option<(String, ConversationPreview)>,
+    /// The id of the one whose end was asked for since the list came.
+    pub(super) previewed: Option<String>,
 }
 
 impl Picker {
@@ -58,7 +63,14 @@ impl Picker {
             mode: PickerMode::Choosing,
             summaries: None,
             chosen: None,
+            preview: None,
+            previewed: None,
         }
+    }
+
+    /// The end of the chosen conversation. `None` if none is chosen.
+    pub(crate) fn preview(&self) -> Option<&ConversationPreview> {
+        self.preview.as_ref().map(|(_, preview)| preview)
     }
 
     /// The service's answer.
@@ -69,6 +81,7 @@ impl Picker {
             self.mode = PickerMode::Choosing;
         }
         self.summaries = Some(summaries);
+        self.previewed = None;
     }
 
     /// Number of all conversations in scope, whatever the filter.
@@ -145,7 +158,7 @@ impl Picker {
         found.or((!shown.is_empty()).then_some(0))
     }
 
-    fn chosen_summary(&self) -> Option<ConversationSummary> {
+    pub(super) fn chosen_summary(&self) -> Option<ConversationSummary> {
         self.chosen().map(|chosen| self.matches()[chosen].clone())
     }
 

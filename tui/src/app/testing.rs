@@ -96,9 +96,13 @@ pub(crate) fn control(app: &mut App, letter: char) -> Vec<AppEffect> {
     press(app, KeyPress::plain(Key::Char(letter)).control())
 }
 
+/// Types a text, which orders nothing but the end of the conversation that a filter chooses.
 pub(crate) fn write(app: &mut App, text: &str) {
     for letter in text.chars() {
-        assert_eq!(key(app, Key::Char(letter)), [], "{letter:?}");
+        let effects = key(app, Key::Char(letter));
+        let is_preview = |order: &&ClientOrder| matches!(order, ClientOrder::Preview { .. });
+        let previews = orders(&effects).into_iter().filter(is_preview).count();
+        assert_eq!(effects.len(), previews, "{letter:?}: {effects:?}");
     }
 }
 

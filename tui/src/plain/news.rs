@@ -174,6 +174,8 @@ impl PlainMachine {
             | News::Files { .. }
             | News::CommandEnded { .. }
             | News::NotOffered { .. }
+            | News::Time { .. }
+            | News::Previewed { .. }
             | News::Board(_) => {}
         }
     }

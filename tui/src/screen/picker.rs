@@ -6,8 +6,8 @@ use ratatui::layout::{Position, Rect};
 
 use super::frame;
 use super::line::{RowWriter, cut, width};
-use crate::app::{App, Picker, PickerMode, PickerScope, Regions};
-use crate::text::{end_of, one_line};
+use crate::app::{App, ConversationPreview, Picker, PickerMode, PickerScope, Regions};
+use crate::text::{broken, end_of, one_line};
 use crate::theme::{Look, Token};
 
 /// Maximum size of the box, in columns and rows.
@@ -16,8 +16,13 @@ const SIZE: (u16, u16) = (100, 24);
 const FRAME_ROWS: u16 = 4;
 /// As high must the box be that leaves the line with the remarks free.
 const LOWEST: u16 = 6;
-/// From this width on the state and the numbers are shown too.
+/// From this width on the state, the number of prompts and the age are shown too.
 const FACTS_FROM: u16 = 56;
+/// The rows for the end of the chosen conversation, and the minimum of rows for the list beside them.
+const PREVIEW_ROWS: u16 = 3;
+const LIST_ROWS: u16 = 3;
+/// The columns before the words of the end of a conversation.
+const PREVIEW_INDENT: u16 = 4;
 /// The width that the border takes beside the title.
 const TITLE_MARGIN: u16 = 6;
 /// The part of the room that the folder of a conversation has at most: one third.
@@ -32,7 +37,8 @@ pub(super) fn draw(
 ) -> Option<Position> {
     let title = title(picker, SIZE.0.min(area.width).saturating_sub(TITLE_MARGIN));
     let rows = u16::try_from(picker.count().max(1)).unwrap_or(u16::MAX);
-    let size = (SIZE.0, rows.saturating_add(FRAME_ROWS).min(SIZE.1));
+    let wanted = rows.saturating_add(FRAME_ROWS + PREVIEW_ROWS);
+    let size = (SIZE.0, wanted.min(SIZE.1));
     let inner = frame::centred(app, buffer, place(app, area), size, (&title, "Ctrl+N new"));
     if inner.height < 2 {
         return None;
@@ -47,7 +53,10 @@ pub(super) fn draw(
     filter.say("> ", Look::new(Token::Notice));
     filter.say_end(picker.filter.text(), Look::new(Token::Text));
     let mut caret = Position::new(filter.column(), inner.y);
-    let below = inner.y + 1..inner.bottom().saturating_sub(1);
+    let keys_row = inner.bottom().saturating_sub(1);
+    let has_preview = inner.height >= LIST_ROWS.min(rows) + PREVIEW_ROWS + 2;
+    let list_end = keys_row - if has_preview { PREVIEW_ROWS } else { 0 };
+    let below = inner.y + 1..list_end;
     let shown = picker.matches();
     if shown.is_empty() {
         let words = if picker.is_loading() {
@@ -70,6 +79,14 @@ pub(super) fn draw(
             _ => entry(app, picker, &mut line, summary, number == chosen),
         }
     }
+    if has_preview {
+        let area = Rect {
+            y: list_end,
+            height: PREVIEW_ROWS,
+            ..inner
+        };
+        preview(app, picker, buffer, area);
+    }
     let keys = match (&picker.mode, picker.scope()) {
         (PickerMode::Choosing, None) => "Enter open · Tab rename · Ctrl+X trash · Esc close",
         (PickerMode::Choosing, Some((PickerScope::Folder, _))) => {
@@ -86,9 +103,47 @@ pub(super) fn draw(
     } else {
         Token::Quiet
     };
-    RowWriter::new(app, buffer, row(inner.bottom() - 1)).say(keys, Look::new(token));
+    RowWriter::new(app, buffer, row(keys_row)).say(keys, Look::new(token));
     let last = Position::new(inner.right().saturating_sub(1), caret.y);
     Some(Position::new(caret.x.min(last.x), caret.y))
+}
+
+/// The last prompt of the chosen conversation in a row, and the last words of the model in two.
+fn preview(app: &App, picker: &Picker, buffer: &mut Buffer, area: Rect) {
+    let (quiet, text) = (Look::new(Token::Quiet), Look::new(Token::Text));
+    let room = usize::from(area.width.saturating_sub(PREVIEW_INDENT));
+    let mut rows: Vec<(String, Look)> = Vec::new();
+    match picker.preview() {
+        None => {}
+        Some(ConversationPreview::Asked) => rows.push(("loading…".to_owned(), quiet)),
+        Some(ConversationPreview::Unreadable) => {
+            rows.push(("its end cannot be read".to_owned(), quiet));
+        }
+        Some(ConversationPreview::Words { prompt, reply }) => {
+            let prompt = prompt.as_deref().unwrap_or("nothing was said yet");
+            rows.push((prompt.to_owned(), text));
+            let reply = reply.iter().flat_map(|reply| broken(reply, room));
+            rows.extend(reply.map(|row| (row, quiet)));
+        }
+    }
+    // Of a longer reply the end of the last row says that it has more.
+    let shown = usize::from(area.height);
+    if rows.len() > shown {
+        rows.truncate(shown);
+        if let Some((last, _)) = rows.last_mut() {
+            last.push_str(" …");
+        }
+    }
+    for (y, (words, look)) in (area.top()..area.bottom()).zip(rows) {
+        let row = Rect {
+            y,
+            height: 1,
+            ..area
+        };
+        RowWriter::new(app, buffer, row)
+            .say("  ┃ ", Look::new(Token::Border))
+            .say(&words, look);
+    }
 }
 
 /// The area of the box: above the line with the remarks, unless that is too little.
@@ -130,7 +185,11 @@ fn entry(
     if line.room() >= FACTS_FROM {
         let state = words::conversation_state(summary);
         let plural = if summary.prompts == 1 { " " } else { "s" };
-        let facts = format!(" {state:>11}  {:>4} prompt{plural}", summary.prompts);
+        let age = app.age(summary.active_at).unwrap_or_default();
+        let facts = format!(
+            " {state:>11}  {:>4} prompt{plural}  {age:>6}",
+            summary.prompts
+        );
         line.say_right(&facts, dim);
     }
     if let Some(folder) = picker.folder_of(summary)

@@ -98,6 +98,31 @@ fn the_list_of_conversations_of_several_folders() {
     keep("picker_folders", &mut app);
 }
 
+/// Spec: [TUI-794]
+#[test]
+fn the_list_of_conversations_with_the_end_of_the_chosen_one() {
+    let mut app = client(&talked(), SIZES[0]);
+    control(&mut app, 'p');
+    tell(&mut app, News::Time { unix_s: 1_000_000 });
+    let mut listed = summaries();
+    for (summary, age) in listed.iter_mut().zip([30, 7_200, 864_000]) {
+        summary.active_at = 1_000_000 - age;
+    }
+    let conversation = listed[0].id.clone();
+    tell(&mut app, News::Listed(listed));
+    let reply = "The parser fails where a line ends with a blank. ".repeat(5);
+    let prompt = event(json!({"type": "user", "content": "why does it fail?", "by": "ben"}));
+    let events = Some(vec![prompt, text(&reply)]);
+    tell(
+        &mut app,
+        News::Previewed {
+            conversation,
+            events,
+        },
+    );
+    keep("picker_preview", &mut app);
+}
+
 /// Spec: [TUI-01] [TUI-03]
 #[test]
 fn a_conversation() {
