@@ -291,6 +291,8 @@ def screens(scene):
     def both(kind, title, *texts):
         for name, (columns, rows, theme) in sizes.items():
             scene.shows(name, *texts)
+            # A remark on the answer of another client is on the screen for a few seconds.
+            scene.lacks(name, "allowed it")
             yield f"screens/{kind}-{columns}x{rows}-{theme}", scene.screen(name, title, theme)
 
     scene.shows("ana", "2 clients")
