@@ -271,14 +271,15 @@ async fn b11_a_jobs_start_and_end_are_events_also_while_no_run_goes() {
 async fn what_changed_while_a_job_ran_is_told_at_each_look_and_at_its_end() {
     let here = Changing::in_mode("ask").await;
     std::fs::write(here.at("notes"), "one\n").unwrap();
-    run(&here, json!({"command": "mkfifo fifo"})).await;
+    run(&here, json!({"command": "mkfifo first second"})).await;
     let mut follower = here.service.follow(&here.id, "", "").await;
-    let text = "read x <fifo; echo two >>notes; echo said; read x <fifo; touch made";
+    // A pipe each: the second reading would end with the writer of the first.
+    let text = "read x <first; echo two >>notes; echo said; read x <second; touch made";
     let (result, _) = start(&here, text).await;
     assert!(result.contains("[job 1 started"), "{result}");
     let (told, _) = here.call("job", json!({"id": 1})).await;
     assert!(!told.contains("changed while it ran"), "{told}");
-    std::fs::write(here.at("fifo"), "x\n").unwrap();
+    std::fs::write(here.at("first"), "x\n").unwrap();
     let told = look(&here, 1, "said").await;
     let (notes, made) = (here.at("notes"), here.at("made"));
     let (notes, made) = (notes.display(), made.display());
@@ -287,7 +288,7 @@ async fn what_changed_while_a_job_ran_is_told_at_each_look_and_at_its_end() {
     // A file of another call is not told as one of the job.
     let (result, _) = run(&here, json!({"command": "touch other"})).await;
     assert!(result.starts_with("[exit 0"), "{result}");
-    std::fs::write(here.at("fifo"), "x\n").unwrap();
+    std::fs::write(here.at("second"), "x\n").unwrap();
     let ended = follower.until("job_ended").await;
     let changes = json!({"files": [
         {"path": made.to_string(), "action": "made"},
