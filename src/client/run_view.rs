@@ -108,7 +108,7 @@ impl RunView {
             Event::Reset { reason, snapshot } => {
                 let remark = format!("harness: a part of the run may be missing: {reason}");
                 seen.shown.push(ShownItem::Note(remark));
-                self.start_anew(snapshot, &mut seen);
+                self.start_again(snapshot, &mut seen);
             }
             Event::Presence { .. } => return seen,
             event if self.begun => self.show(event, &mut seen),
@@ -228,7 +228,7 @@ impl RunView {
     }
 
     /// Continues from a snapshot: with the texts and the end that it has and that were not seen.
-    fn start_anew(&mut self, snapshot: &ConversationSnapshot, seen: &mut SeenEvent) {
+    fn start_again(&mut self, snapshot: &ConversationSnapshot, seen: &mut SeenEvent) {
         let events = || snapshot.history.events.iter().map(|past| &past.event);
         let is_start = |event: &Event| match event {
             Event::User { run_id, .. } => *run_id == Some(self.run_id),

@@ -31,7 +31,7 @@ pub(crate) fn fix_large_blocks() -> io::Result<()> {
     if VARIABLES.iter().any(is_chosen) || tunables.contains("mmap_threshold") {
         return Ok(());
     }
-    match start_anew() {
+    match start_again() {
         Ok(never) => match never {},
         Err(error) => Err(error),
     }
@@ -47,7 +47,7 @@ pub(crate) fn fix_large_blocks() -> io::Result<()> {
 }
 
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
-fn start_anew() -> io::Result<Infallible> {
+fn start_again() -> io::Result<Infallible> {
     use std::os::unix::process::CommandExt as _;
 
     let mut arguments = std::env::args_os();

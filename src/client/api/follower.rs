@@ -228,7 +228,7 @@ impl EventFollower {
     }
 
     /// Begins again where it began: what is known may miss something.
-    pub(crate) fn begin_anew(&mut self) {
+    pub(crate) fn begin_again(&mut self) {
         self.link = FollowerLink::Away;
         self.position = None;
     }

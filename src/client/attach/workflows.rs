@@ -289,7 +289,7 @@ async fn follow(contact: Rc<Contact>, workflow: String, try_now: Rc<Notify>) {
             Ok(FollowerEvent::Up) => BoardNews::Up { workflow: id },
             Ok(FollowerEvent::Event(arrival)) => {
                 if known.misses(&arrival) {
-                    follower.begin_anew();
+                    follower.begin_again();
                     continue;
                 }
                 BoardNews::Happened {

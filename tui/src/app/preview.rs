@@ -6,6 +6,10 @@ use super::{App, Overlay};
 use crate::link::ClientOrder;
 use crate::text::{Hidden, one_line, sanitize, someone};
 
+/// Maximum number of characters of a word, and about that of a whole text. Three rows show fewer, and each frame breaks
+/// the text into rows.
+const MAX_CHARACTERS: usize = 600;
+
 /// The end of a conversation.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum ConversationPreview {
@@ -46,9 +50,16 @@ impl ConversationPreview {
     }
 }
 
-/// A text without line breaks, and with what a terminal would act on made visible.
+/// The beginning of a text, without line breaks, and with what a terminal would act on made visible.
 fn in_one_line(text: &str) -> String {
-    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut words = String::new();
+    for word in text.split_whitespace() {
+        if words.len() > MAX_CHARACTERS {
+            break;
+        }
+        words.extend((!words.is_empty()).then_some(' '));
+        words.extend(word.chars().take(MAX_CHARACTERS));
+    }
     one_line(&sanitize(&words, Hidden::Pictured))
 }
 

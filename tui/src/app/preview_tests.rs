@@ -74,6 +74,19 @@ fn the_end_of_the_chosen_conversation_is_asked_for_once_and_shown() {
         reply: None,
     };
     assert_eq!(shown(&app), &words);
+    // Of a long text only the beginning is kept.
+    key(&mut app, Key::Down);
+    let long = vec![text(&"word ".repeat(100_000)), text(&"x".repeat(100_000))];
+    for event in long {
+        tell(&mut app, previewed(&second, Some(vec![event])));
+        let ConversationPreview::Words {
+            reply: Some(reply), ..
+        } = shown(&app)
+        else {
+            panic!("{:?}", shown(&app));
+        };
+        assert!((600..=610).contains(&reply.len()), "{}", reply.len());
+    }
     // Where no conversation fits, none is shown.
     write(&mut app, "nothing like it");
     let Some(Overlay::Picker(picker)) = &app.overlay else {

@@ -349,7 +349,7 @@ impl Client {
             Signal::End { exit_code, .. } => return Ok(ClientNext::End(Ok(exit_code))),
             Signal::Suspend => self.suspend().await?,
             Signal::Continued => {
-                self.guard.enter_anew()?;
+                self.guard.enter_again()?;
                 // The size may have changed while other processes received the signal.
                 self.resize_anew()?;
             }

@@ -122,7 +122,7 @@ impl<D: Device> TerminalGuard<D> {
     ///
     /// # Errors
     /// If it cannot be had.
-    pub(crate) fn enter_anew(&self) -> io::Result<()> {
+    pub(crate) fn enter_again(&self) -> io::Result<()> {
         self.leave()?;
         self.enter()
     }

@@ -175,7 +175,7 @@ fn the_mouse_is_released_and_taken_and_that_lasts() {
 fn after_a_stop_by_force_every_mode_is_set_anew() {
     let (guard, device) = taken();
     device.take();
-    guard.enter_anew().unwrap();
+    guard.enter_again().unwrap();
     assert_eq!(device.take(), format!("{LEFT}{ENTERED}"));
 }
 

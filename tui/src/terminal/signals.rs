@@ -23,7 +23,7 @@ pub(crate) enum Signal {
     /// To give the terminal back and stop: [`ProcessSignals::suspend`].
     Suspend,
     /// Nothing; but the program that stopped the client by force may have used the terminal: call
-    /// [`TerminalGuard::enter_anew`], and draw everything.
+    /// [`TerminalGuard::enter_again`], and draw everything.
     Continued,
 }
 
