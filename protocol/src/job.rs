@@ -43,7 +43,7 @@ pub struct StopJobAnswer {
     pub end: JobEnd,
 }
 
-/// The files that changed while a job ran, but for those that other calls and undo changed meanwhile.
+/// The changes in the folder of a job while it ran, but for those that other calls and undo made meanwhile.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JobChanges {
     /// The files, by their paths: at most 256, those that git ignores only if there is room.
@@ -51,6 +51,9 @@ pub struct JobChanges {
     /// Number of further files.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub more: u64,
+    /// From where to where HEAD of the folder's repository moved, and the git commands that move it back, if it moved.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub head: Option<String>,
 }
 
 /// A file that changed while a job ran.

@@ -306,6 +306,48 @@ async fn what_changed_while_a_job_ran_is_told_at_each_look_and_at_its_end() {
     assert_eq!(here.standin.violations(), [""; 0]);
 }
 
+/// Spec: [BASH-790] [UNDO-790]
+#[tokio::test]
+async fn a_job_that_commits_says_where_head_was_and_a_call_beside_it_is_not_the_job() {
+    let here = Changing::in_mode("ask").await;
+    let outside = |line: &str| {
+        let mut git = std::process::Command::new("sh");
+        git.args(["-c", line]).current_dir(here.at(""));
+        let (code, out, err) = output(&mut git);
+        assert_eq!(code, 0, "{out}{err}");
+        out
+    };
+    outside(
+        "git init -q -b main . && git config user.name a && git config user.email a@b && \
+         mkfifo first second && git commit -q --allow-empty -m one",
+    );
+    let one = outside("git rev-parse HEAD");
+    let mut follower = here.service.follow(&here.id, "", "").await;
+    let text = "read x <first; git commit -q --allow-empty -m two; echo said; read x <second";
+    let (result, _) = start(&here, text).await;
+    assert!(result.contains("[job 1 started"), "{result}");
+    // A commit of another call is told by that call.
+    let commit = "git commit -q --allow-empty -m call";
+    let (result, _) = run(&here, json!({ "command": commit })).await;
+    assert!(result.starts_with("[exit 0"), "{result}");
+    let call = outside("git rev-parse HEAD");
+    assert_ne!(one, call);
+    let (told, _) = here.call("job", json!({"id": 1})).await;
+    assert!(!told.contains("HEAD moved"), "{told}");
+    std::fs::write(here.at("first"), "x\n").unwrap();
+    let told = look(&here, 1, "said").await;
+    let moved = format!("HEAD moved while it ran from main ({})", &call[..10]);
+    assert!(told.contains(&moved), "{told}");
+    std::fs::write(here.at("second"), "x\n").unwrap();
+    let ended = follower.until("job_ended").await;
+    let head = ended["changes"]["head"].as_str().unwrap();
+    let back = format!("`git reset {}` moves it back", &call[..10]);
+    assert!(head.contains(&back), "{head}");
+    let undone = here.order("POST", "/undo", &json!({})).await.json();
+    assert!(undone["notes"].to_string().contains(&moved), "{undone}");
+    assert_eq!(here.standin.violations(), [""; 0]);
+}
+
 /// Spec: [BASH-791]
 #[tokio::test]
 async fn what_a_command_in_the_background_changed_goes_back_if_it_ended_at_once() {

@@ -123,11 +123,18 @@ pub fn job_facts(seconds: u64, has_output: bool) -> String {
 /// Maximum number of files that a text about a job names; the others are counted.
 const MAX_FILES_OF_JOB: usize = 10;
 
-/// The files that changed while a job ran, for example `2 files changed while it ran: made /w/a, removed /w/b`. `None` if
-/// none changed.
+/// The changes while a job ran, for example `2 files changed while it ran: made /w/a, removed /w/b`. `None` if there are
+/// none.
 #[must_use]
 pub fn job_changes(changes: &JobChanges) -> Option<String> {
-    let JobChanges { files, more } = changes;
+    let head = changes.head.as_ref();
+    let head = head.map(|moved| format!("HEAD moved while it ran {moved}"));
+    let parts: Vec<String> = files_of_job(changes).into_iter().chain(head).collect();
+    (!parts.is_empty()).then(|| parts.join(" · "))
+}
+
+fn files_of_job(changes: &JobChanges) -> Option<String> {
+    let JobChanges { files, more, .. } = changes;
     let count = files.len() as u64 + more;
     let counted = match count {
         0 => return None,
@@ -346,7 +353,8 @@ mod tests {
         };
         let text = |named: u64, more: u64| {
             let files = (0..named).map(file).collect();
-            job_changes(&JobChanges { files, more })
+            let head = None;
+            job_changes(&JobChanges { files, more, head })
         };
         assert_eq!(text(0, 0), None);
         let one = "1 file changed while it ran: made /f0";

@@ -169,9 +169,14 @@ mod tests {
             path: "/w/a".to_owned(),
             action: ChangeAction::Removed,
         };
-        let (files, more) = (vec![file], 0);
-        end(&mut notes, 1, &EXITED, Some(&JobChanges { files, more }));
-        let line = "[Jobs that ended since: job 1 (make): exit 2 · 1 file changed while it ran: removed /w/a]";
+        let changes = JobChanges {
+            files: vec![file],
+            more: 0,
+            head: Some("from main (1) to main (2): `git reset 1`".to_owned()),
+        };
+        end(&mut notes, 1, &EXITED, Some(&changes));
+        let line = "[Jobs that ended since: job 1 (make): exit 2 · 1 file changed while it ran: removed /w/a · \
+            HEAD moved while it ran from main (1) to main (2): `git reset 1`]";
         assert_eq!(send_due(&mut notes).as_deref(), Some(line));
     }
 

@@ -10,7 +10,7 @@ const SHOWN: usize = 10;
 const BRANCHES: &str = "refs/heads/";
 
 /// HEAD of a repository before a command.
-#[derive(Debug)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct GitHead {
     repository: OwnRepository,
     target: HeadTarget,
@@ -33,17 +33,16 @@ impl GitHead {
         })
     }
 
-    /// The note about a HEAD that a command moved, with the git commands that move it back and change no file. Blocks.
-    pub(super) fn note(&self) -> Option<String> {
-        let now = Self::read(&self.repository)?;
-        if now.target == self.target && now.commit == self.commit {
-            return None;
-        }
-        let moved = format!(
-            "the command moved HEAD from {} to {}",
-            self.position(),
-            now.position()
-        );
+    /// HEAD of the repository now, if it is another one. Blocks.
+    pub(super) fn moved(&self) -> Option<Self> {
+        Self::read(&self.repository).filter(|now| now != self)
+    }
+
+    /// From where to where HEAD moved, with the git commands that move it back and change no file: `from main (1a2b) to main
+    /// (3c4d): ...`. Blocks.
+    pub(super) fn movement(&self) -> Option<String> {
+        let now = self.moved()?;
+        let moved = format!("from {} to {}", self.position(), now.position());
         if !self.target.is_plain() {
             return Some(format!("{moved}: `git reflog` tells where it was"));
         }
@@ -201,7 +200,7 @@ mod tests {
         git(folder, &["init", "-q", "-b", "x;touch${IFS}evil`"]);
         let head = GitHead::read(&OwnRepository::find_all(folder)[0]).unwrap();
         git(folder, &["commit", "-q", "--allow-empty", "-m", "one"]);
-        let note = head.note().unwrap();
+        let note = head.movement().unwrap();
         assert!(!note.contains("evil"), "{note}");
         assert!(note.ends_with("`git reflog` tells where it was"), "{note}");
     }
@@ -210,10 +209,10 @@ mod tests {
     fn moves_back(folder: &Path, command: impl FnOnce(&Path)) -> String {
         let repositories = OwnRepository::find_all(folder);
         let head = GitHead::read(&repositories[0]).unwrap();
-        assert_eq!(head.note(), None);
+        assert_eq!(head.movement(), None);
         let before = state(folder);
         command(folder);
-        let note = head.note().unwrap();
+        let note = head.movement().unwrap();
         let commands = note.split('`').nth(1).unwrap();
         let mut shell = Command::new("sh");
         let done = shell
@@ -223,7 +222,7 @@ mod tests {
             .unwrap();
         assert!(done.status.success(), "{note}: {done:?}");
         assert_eq!(state(folder), before, "{note}");
-        assert_eq!(head.note(), None);
+        assert_eq!(head.movement(), None);
         note
     }
 }

@@ -108,6 +108,11 @@ impl Inventory {
         Self { earlier, ..self }
     }
 
+    /// HEAD of the folder's repository before the command.
+    pub(super) fn head(&self) -> Option<&GitHead> {
+        self.head.as_ref()
+    }
+
     /// True if a path is in the folder.
     pub(super) fn contains(&self, path: &Path) -> bool {
         path.starts_with(&self.workspace)
@@ -208,7 +213,8 @@ impl Inventory {
             None
         };
         let outputs = is_whole.then(|| self.outputs_note(&now)).flatten();
-        let moved_head = self.head.as_ref().and_then(GitHead::note);
+        let moved_head = self.head.as_ref().and_then(GitHead::movement);
+        let moved_head = moved_head.map(|moved| format!("the command moved HEAD {moved}"));
         let notes = [not_named, outputs, moved_head];
         let notes: Vec<String> = notes.into_iter().flatten().collect();
         FoundChanges {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use harness_protocol::{JobChange, JobChanges};
 
 use super::earlier_contents::EarlierContents;
+use super::git_head::GitHead;
 use super::inventory::{ChangedFiles, Inventory};
 
 /// Maximum number of files of a job that a record names.
@@ -19,6 +20,8 @@ pub(super) struct JobFolder {
     before: Option<Arc<Inventory>>,
     /// The contents from before the command, as long as that is no job: those of a job would be kept for hours.
     contents: Option<EarlierContents>,
+    /// HEAD of the folder's repository before the command, or where calls have moved it since.
+    head: Option<GitHead>,
     /// The files that calls and undo changed meanwhile.
     changed_by_others: HashSet<String>,
 }
@@ -27,6 +30,7 @@ impl JobFolder {
     /// Keeps the state before the command.
     pub(super) fn begin(&mut self, before: &Arc<Inventory>, contents: Option<EarlierContents>) {
         self.before = Some(Arc::clone(before));
+        self.head = before.head().cloned();
         self.contents = contents;
     }
 
@@ -38,6 +42,18 @@ impl JobFolder {
     /// The state before the command, while that runs.
     pub(super) fn before(&self) -> Option<Arc<Inventory>> {
         self.before.clone()
+    }
+
+    /// HEAD from which the command can have moved.
+    pub(super) fn head(&self) -> Option<GitHead> {
+        self.head.clone()
+    }
+
+    /// Notes that a call moved HEAD.
+    pub(super) fn note_head(&mut self, before: &GitHead, now: &GitHead) {
+        if self.head.as_ref() == Some(before) {
+            self.head = Some(now.clone());
+        }
     }
 
     /// Ends the watch. Returns the contents, if they are kept.
@@ -53,8 +69,8 @@ impl JobFolder {
         self.changed_by_others.extend(inside.map(str::to_owned));
     }
 
-    /// The files, without those that others changed.
-    pub(super) fn changes(&self, files: &ChangedFiles) -> JobChanges {
+    /// The files, without those that others changed, and how HEAD moved.
+    pub(super) fn changes(&self, files: &ChangedFiles, head: Option<String>) -> JobChanges {
         let named = files.iter().map(|(path, action)| JobChange {
             path: path.to_string_lossy().into_owned(),
             action: *action,
@@ -65,6 +81,7 @@ impl JobFolder {
         JobChanges {
             files,
             more: own.count() as u64,
+            head,
         }
     }
 }

@@ -16,6 +16,7 @@ use tokio::time::Instant;
 
 use super::capture::Capture;
 use super::earlier_contents::EarlierContents;
+use super::git_head::GitHead;
 use super::held::{HeldEnd, HeldJobs, JobEntry, JobKey, LeftByJob, MAX_LEFT, Stopper, finish, how};
 use super::inventory::{ChangedFiles, Inventory};
 use super::job_folder::JobFolder;
@@ -332,17 +333,27 @@ impl Jobs {
             conversation: conversation.clone(),
             job,
         };
-        let before = {
+        let (before, head) = {
             let mut held = self.lock();
             let entry = held.find(&key).filter(|entry| entry.is_begun)?;
             if let Some(end) = entry.end.borrow().as_ref() {
                 return end.changes.clone();
             }
-            entry.folder.before()?
+            (entry.folder.before()?, entry.folder.head())
         };
         let files = before.files_changed()?;
+        let head = head.and_then(|head| head.movement());
         let mut held = self.lock();
-        held.find(&key).map(|entry| entry.folder.changes(&files))
+        let entry = held.find(&key);
+        entry.map(|entry| entry.folder.changes(&files, head))
+    }
+
+    /// Notes that a call has ended before which HEAD of its repository was this. Blocks.
+    pub(super) fn note_head(&self, before: &GitHead) {
+        let Some(now) = before.moved() else { return };
+        for entry in &mut self.lock().entries {
+            entry.folder.note_head(before, &now);
+        }
     }
 
     /// Keeps what a job left at protected places, until operators are asked about it.
@@ -401,6 +412,8 @@ impl Jobs {
         ended: JobEnd,
         changed: Option<&ChangedFiles>,
     ) -> Option<EarlierContents> {
+        let head = self.lock().find(key).and_then(|entry| entry.folder.head());
+        let head = head.and_then(|head| head.movement());
         let mut held = self.lock();
         // It may have been given up.
         let entry = held.find(key)?;
@@ -412,7 +425,7 @@ impl Jobs {
             (Some(Stopper::Service), _) => JobEnd::WithService,
         };
         let took = entry.began.elapsed();
-        let changes = changed.map(|files| entry.folder.changes(files));
+        let changes = changed.map(|files| entry.folder.changes(files, head));
         let contents = entry.folder.end();
         entry.end.send_replace(Some(HeldEnd { how, took, changes }));
         if entry.is_begun {

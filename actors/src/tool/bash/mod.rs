@@ -299,6 +299,9 @@ impl Bash {
                 };
                 let git = self.git(&ready, &order);
                 let is_put_back = !put_back.is_empty() || !proposals.is_empty();
+                if let Some(head) = before.as_ref().and_then(Inventory::head) {
+                    self.jobs.note_head(head);
+                }
                 let found = before.map(|before| before.compare(&context, git, is_put_back));
                 let mut found = found.unwrap_or_default();
                 found.changes.retain(|it| !is_proposed(it, &proposals));
