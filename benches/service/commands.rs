@@ -174,7 +174,7 @@ fn own_conversation(base_url: &str, folder: &Path, launcher: Launching) -> Harne
 
 /// Lets the model call a tool, and allows it if it asks. Returns the time of that. Polls rarely: the measured work runs
 /// meanwhile.
-async fn begin(service: &Service, at: &str, tool: &str) -> Option<Instant> {
+pub(crate) async fn begin(service: &Service, at: &str, tool: &str) -> Option<Instant> {
     let prompt = json!({ "content": tool });
     service
         .order("POST", &format!("{at}/prompt"), &prompt)

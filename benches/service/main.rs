@@ -2,7 +2,7 @@
 //! the same run.
 //!
 //! `just bench service`, or one part of it: `just bench service seam`. The parts are `decoding`, `machine`,
-//! `asking`, `delivery`, `keeping`, `crowd`, `stalled`, `seam`, `long`, `rounds`, `changes`, `commands`, `together`,
+//! `asking`, `delivery`, `keeping`, `crowd`, `stalled`, `seam`, `long`, `rounds`, `changes`, `commands`, `together`, `trees`,
 //! `workflow` and `terminal`.
 
 #![expect(
@@ -27,6 +27,7 @@ mod rounds;
 mod seam;
 mod terminal;
 mod together;
+mod trees;
 mod workflow;
 
 use std::hint::black_box;
@@ -46,7 +47,7 @@ fn main() {
         .skip(1)
         .filter(|arg| !arg.starts_with('-'))
         .collect();
-    let parts: [(&str, fn()); 15] = [
+    let parts: [(&str, fn()); 16] = [
         ("decoding", decoding),
         ("machine", machine),
         ("asking", asking::run),
@@ -60,6 +61,7 @@ fn main() {
         ("changes", changes::run),
         ("commands", commands::run),
         ("together", together::run),
+        ("trees", trees::run),
         ("workflow", workflow::run),
         ("terminal", terminal::run),
     ];
