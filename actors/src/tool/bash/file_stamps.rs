@@ -1,11 +1,13 @@
 //! The stamps of many files, by their folders: so no path is compared, hashed or held as a whole.
 //!
-//! Invariant: folders and the files in each are sorted by the bytes of their names.
+//! Invariant: folders and the names in each are sorted by their bytes.
 
 use std::cmp::Ordering;
-use std::ffi::{OsStr, OsString};
+use std::ffi::{CStr, CString, OsStr};
+use std::iter::Peekable;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use harness_protocol::ChangeAction;
 
@@ -15,27 +17,92 @@ use super::stamp::FileStamp;
 #[derive(Debug, Default)]
 pub(super) struct FileStamps(Vec<StampedFolder>);
 
+/// The names of all entries of a folder.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct EntryNames {
+    /// The names, each with a zero behind it.
+    bytes: Vec<u8>,
+    /// The positions of their first bytes.
+    starts: Vec<usize>,
+}
+
 /// The stamps of the files right in a folder.
 #[derive(Debug)]
 pub(super) struct StampedFolder {
     pub(super) path: PathBuf,
-    files: Vec<(OsString, FileStamp)>,
+    /// The folder's own stamp from before its names were read. `None` if names may change without a change of the stamp.
+    stamp: Option<FileStamp>,
+    names: Arc<EntryNames>,
+    /// The files, by the numbers of their names.
+    files: Vec<(usize, FileStamp)>,
+}
+
+impl EntryNames {
+    /// Adds a name.
+    pub(super) fn push(&mut self, name: &CStr) {
+        self.starts.push(self.bytes.len());
+        self.bytes.extend_from_slice(name.to_bytes_with_nul());
+    }
+
+    /// Sorts the names.
+    pub(super) fn sort(&mut self) {
+        let Self { bytes, starts } = self;
+        starts.sort_unstable_by(|one, other| name_at(bytes, *one).cmp(name_at(bytes, *other)));
+    }
+
+    /// The names in order.
+    pub(super) fn iter(&self) -> impl ExactSizeIterator<Item = &CStr> {
+        self.starts.iter().map(|start| name_at(&self.bytes, *start))
+    }
+
+    fn get(&self, number: usize) -> &OsStr {
+        let start = self.starts.get(number);
+        let name = start.map_or(c"", |start| name_at(&self.bytes, *start));
+        OsStr::from_bytes(name.to_bytes())
+    }
+}
+
+fn name_at(bytes: &[u8], start: usize) -> &CStr {
+    let rest = bytes.get(start..).unwrap_or_default();
+    CStr::from_bytes_until_nul(rest).unwrap_or_default()
 }
 
 impl StampedFolder {
-    pub(super) fn new(path: PathBuf, mut files: Vec<(OsString, FileStamp)>) -> Self {
-        files.sort_unstable_by(|one, other| by_bytes(&one.0, &other.0));
-        Self { path, files }
+    /// Those of the files with these numbers among the names.
+    pub(super) fn new(
+        path: PathBuf,
+        stamp: Option<FileStamp>,
+        names: Arc<EntryNames>,
+        files: Vec<(usize, FileStamp)>,
+    ) -> Self {
+        Self {
+            path,
+            stamp,
+            names,
+            files,
+        }
+    }
+
+    /// The names of all entries, if the folder has this stamp and had it when they were read.
+    pub(super) fn names(&self, stamp: Option<FileStamp>) -> Option<&Arc<EntryNames>> {
+        (stamp.is_some() && self.stamp == stamp).then_some(&self.names)
     }
 
     /// The names and stamps of its files.
     pub(super) fn files(&self) -> impl ExactSizeIterator<Item = (&OsStr, &FileStamp)> {
-        self.files.iter().map(|(name, stamp)| (&**name, stamp))
+        let files = self.files.iter();
+        files.map(|(number, stamp)| (self.names.get(*number), stamp))
     }
 
     /// The position of a file.
     pub(super) fn position(&self, name: &OsStr) -> Option<usize> {
         self.search(name).ok()
+    }
+
+    /// The name of the file at a position.
+    pub(super) fn name(&self, position: usize) -> Option<&OsStr> {
+        let (number, _) = self.files.get(position)?;
+        Some(self.names.get(*number))
     }
 
     /// The stamp of the file at a position.
@@ -44,8 +111,25 @@ impl StampedFolder {
     }
 
     fn search(&self, name: &OsStr) -> Result<usize, usize> {
-        self.files
-            .binary_search_by(|(found, _)| by_bytes(found, name))
+        let order = |(number, _): &(usize, FileStamp)| by_bytes(self.names.get(*number), name);
+        self.files.binary_search_by(order)
+    }
+
+    /// Adds a file, or replaces its stamp.
+    fn insert(&mut self, name: &OsStr, stamp: FileStamp) {
+        match self.search(name) {
+            Ok(at) => self.files[at].1 = stamp,
+            Err(at) => {
+                let Ok(name) = CString::new(name.as_bytes()) else {
+                    return;
+                };
+                // It is not in its order there, and so no longer a list of all names.
+                self.stamp = None;
+                let names = Arc::make_mut(&mut self.names);
+                names.push(&name);
+                self.files.insert(at, (names.starts.len() - 1, stamp));
+            }
+        }
     }
 }
 
@@ -63,15 +147,12 @@ impl FileStamps {
             return;
         };
         let at = self.search(folder).unwrap_or_else(|at| {
-            let folder = StampedFolder::new(folder.to_owned(), Vec::new());
+            let names = Arc::default();
+            let folder = StampedFolder::new(folder.to_owned(), None, names, Vec::new());
             self.0.insert(at, folder);
             at
         });
-        let folder = &mut self.0[at];
-        match folder.search(name) {
-            Ok(at) => folder.files[at].1 = stamp,
-            Err(at) => folder.files.insert(at, (name.to_owned(), stamp)),
-        }
+        self.0[at].insert(name, stamp);
     }
 
     pub(super) fn get(&self, path: &Path) -> Option<&FileStamp> {
@@ -85,6 +166,11 @@ impl FileStamps {
         Some((at, self.0[at].position(path.file_name()?)?))
     }
 
+    /// A folder.
+    pub(super) fn folder(&self, path: &Path) -> Option<&StampedFolder> {
+        self.search(path).ok().map(|at| &self.0[at])
+    }
+
     pub(super) fn folders(&self) -> &[StampedFolder] {
         &self.0
     }
@@ -92,15 +178,22 @@ impl FileStamps {
     /// The files whose stamps are others than before, or that have none now or had none.
     pub(super) fn differences(&self, before: &Self) -> Vec<(PathBuf, ChangeAction)> {
         let mut found = Vec::new();
-        let by_path = |one: &StampedFolder, other: &StampedFolder| {
+        let by_path = |one: &&StampedFolder, other: &&StampedFolder| {
             by_bytes(one.path.as_os_str(), other.path.as_os_str())
         };
-        merge(&before.0, &self.0, by_path, |was, is| {
+        let (before, now) = (before.0.iter(), self.0.iter());
+        merge(before.peekable(), now.peekable(), by_path, |was, is| {
             let Some(folder) = was.or(is) else { return };
-            let was = was.map_or(&[][..], |folder| &folder.files);
-            let is = is.map_or(&[][..], |folder| &folder.files);
-            let by_name = |one: &(OsString, _), other: &(OsString, _)| by_bytes(&one.0, &other.0);
-            merge(was, is, by_name, |was, is| {
+            if was
+                .zip(is)
+                .is_some_and(|(was, is)| was.files == is.files && was.names == is.names)
+            {
+                return;
+            }
+            let was = was.into_iter().flat_map(StampedFolder::files);
+            let is = is.into_iter().flat_map(StampedFolder::files);
+            let by_name = |one: &(&OsStr, _), other: &(&OsStr, _)| by_bytes(one.0, other.0);
+            merge(was.peekable(), is.peekable(), by_name, |was, is| {
                 let (name, action) = match (was, is) {
                     (Some((_, was)), Some((_, is))) if was == is => return,
                     (Some((name, _)), Some(_)) => (name, ChangeAction::Changed),
@@ -125,13 +218,12 @@ fn by_bytes(one: &OsStr, other: &OsStr) -> Ordering {
 }
 
 /// Visits what is in one or both of two sorted lists.
-fn merge<'s, T>(
-    before: &'s [T],
-    now: &'s [T],
+fn merge<T>(
+    mut before: Peekable<impl Iterator<Item = T>>,
+    mut now: Peekable<impl Iterator<Item = T>>,
     order: impl Fn(&T, &T) -> Ordering,
-    mut visit: impl FnMut(Option<&'s T>, Option<&'s T>),
+    mut visit: impl FnMut(Option<T>, Option<T>),
 ) {
-    let (mut before, mut now) = (before.iter().peekable(), now.iter().peekable());
     loop {
         let order = match (before.peek(), now.peek()) {
             (None, None) => return,
@@ -161,8 +253,11 @@ mod tests {
         };
         let (one, other) = (stamp("1"), stamp("22"));
         let folder = |path: &str, files: &[(&str, FileStamp)]| {
-            let files = files.iter().map(|(name, stamp)| ((*name).into(), *stamp));
-            StampedFolder::new(path.into(), files.collect())
+            let mut folder = StampedFolder::new(path.into(), None, Arc::default(), Vec::new());
+            for (name, stamp) in files {
+                folder.insert(OsStr::new(name), *stamp);
+            }
+            folder
         };
         let mut before = FileStamps::default();
         before.extend(vec![

@@ -85,28 +85,47 @@ impl HeldIndex {
     /// The states of files with these stamps. Blocks.
     pub(super) fn look(&self, files: &FileStamps) -> TrackedFiles {
         let folders = files.folders();
-        let mut folder_numbers = HashMap::new();
-        for (number, folder) in folders.iter().enumerate() {
-            if let Ok(below) = folder.path.strip_prefix(&self.top) {
-                folder_numbers.insert(below.as_os_str().as_bytes(), number);
-            }
-        }
+        let paths: Vec<Option<&[u8]>> = folders
+            .iter()
+            .map(|folder| {
+                Some(
+                    folder
+                        .path
+                        .strip_prefix(&self.top)
+                        .ok()?
+                        .as_os_str()
+                        .as_bytes(),
+                )
+            })
+            .collect();
+        let numbered = paths.iter().enumerate();
+        let folder_numbers: HashMap<&[u8], usize> = numbered
+            .filter_map(|(number, path)| Some(((*path)?, number)))
+            .collect();
+        // Both are in order: most files follow the one before.
+        let (mut near, mut next) = (0, 0);
         let unknown = |folder: &StampedFolder| vec![None; folder.files().len()];
         let mut tracked: Vec<_> = folders.iter().map(unknown).collect();
         let visited = self.visit(|path, seen, _| {
-            let (below, name) = match path.iter().rposition(|byte| *byte == b'/') {
+            let (above, name) = match path.iter().rposition(|byte| *byte == b'/') {
                 Some(slash) => (&path[..slash], &path[slash + 1..]),
                 None => (&[][..], path),
             };
-            let Some((number, folder)) = folder_numbers
-                .get(below)
-                .and_then(|number| Some((*number, folders.get(*number)?)))
-            else {
+            if paths.get(near) != Some(&Some(above)) {
+                let Some(number) = folder_numbers.get(above) else {
+                    return;
+                };
+                (near, next) = (*number, 0);
+            }
+            let Some(folder) = folders.get(near) else {
                 return;
             };
-            let at = folder.position(OsStr::from_bytes(name));
+            let name = OsStr::from_bytes(name);
+            let is_next = folder.name(next) == Some(name);
+            let at = is_next.then_some(next).or_else(|| folder.position(name));
             if let Some((at, stamp)) = at.and_then(|at| Some((at, folder.stamp(at)?))) {
-                tracked[number][at] = Some(self.state(&folder.path, stamp.in_index(), seen));
+                tracked[near][at] = Some(self.state(&folder.path, stamp.in_index(), seen));
+                next = at + 1;
             }
         });
         match visited {

@@ -1,21 +1,25 @@
 //! The files and folders in a folder, but for those that programs make and make again.
 
 use std::collections::{BTreeSet, HashMap};
-use std::ffi::OsString;
-use std::fs::{self, DirEntry};
+use std::ffi::{CStr, OsStr};
+use std::fs;
+use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use harness_protocol::ChangeAction;
+use nix::dir::Dir;
+use nix::fcntl::{AtFlags, OFlag, open, readlinkat};
+use nix::sys::stat::{Mode, fstat, fstatat};
 use tokio::time::Instant;
 
 use super::content_places::ContentPlaces;
-use super::file_stamps::{FileStamps, StampedFolder};
-use super::stamp::{FileStamp, PERMISSIONS};
+use super::file_stamps::{EntryNames, FileStamps, StampedFolder};
+use super::stamp::FileStamp;
+use crate::clock::Clock;
 use crate::tool::protected::{content_place, is_content_name};
 
 /// Maximum number of files and folders that are looked at. The folders of tests are smaller.
@@ -30,6 +34,18 @@ const GIT: &str = ".git";
 const PACKAGES: &str = "node_modules";
 /// Folders that are passed over: what is in them is made by programs, and made again.
 const PASSED_OVER: &[&str] = &[GIT, PACKAGES, "__pycache__"];
+/// The file systems that give a folder another time with each change of its names: ext, XFS, Btrfs, F2FS, tmpfs, overlays.
+///
+/// Source: statfs(2).
+#[cfg(target_os = "linux")]
+const STAMPING: [rustix::fs::FsWord; 6] = [
+    0xef53,
+    0x5846_5342,
+    0x9123_683e,
+    0xf2f5_2010,
+    0x0102_1994,
+    0x794c_7630,
+];
 /// Files that mark such a folder.
 ///
 /// Source: bford.info/cachedir for the first; PEP 405 for the second.
@@ -64,6 +80,7 @@ pub(super) struct FolderListing {
 struct FolderWalk<'w> {
     folder: &'w Path,
     before: Option<&'w FolderListing>,
+    began: SystemTime,
     until: Instant,
     queue: Mutex<WalkQueue>,
     /// Notified when a folder is in the queue, and at the end.
@@ -145,48 +162,47 @@ impl FolderWalk<'_> {
 
     /// Looks at one folder. Returns how many entries it has.
     fn look_at(&self, current: PathBuf, part: &mut WalkedPart) -> usize {
-        let Ok(inside) = fs::read_dir(&current) else {
+        let Ok(opened) = OpenFolder::open(&current, self.began) else {
             return 0;
         };
-        let named = |entry: DirEntry| (entry.file_name(), entry);
-        let inside = inside.flatten().take(MAX_ENTRIES + 1);
-        let inside: Vec<(OsString, DirEntry)> = inside.map(named).collect();
-        let count = inside.len();
-        let has_mark = inside
-            .iter()
-            .any(|(name, _)| MARKS.iter().any(|mark| name == mark));
-        if has_mark && !self.was_walked(&current) {
+        let before = self.before.and_then(|it| it.files.folder(&current));
+        let known = before.and_then(|before| before.names(opened.stamp));
+        let names = known.map_or_else(|| Arc::new(opened.names()), Arc::clone);
+        let count = names.iter().len();
+        let is_mark = |name: &CStr| MARKS.iter().any(|mark| name.to_bytes() == mark.as_bytes());
+        if names.iter().any(is_mark) && !self.was_walked(&current) {
             part.marked.push(current);
             return count;
         }
         let mut files = Vec::with_capacity(count);
-        for (name, entry) in inside {
+        for (number, name) in names.iter().enumerate() {
             // It may be gone by now.
-            let Ok(found) = entry.metadata() else {
+            let Ok(stamp) = opened.entry(name) else {
                 continue;
             };
-            if name == GIT {
+            let entry = OsStr::from_bytes(name.to_bytes());
+            if entry == GIT {
                 part.repositories.push(current.clone());
             }
-            if !found.is_dir() {
-                let stamp = FileStamp::from_metadata(&found);
+            if !stamp.is_folder() {
                 if stamp.is_link()
-                    && let Ok(target) = fs::read_link(entry.path())
+                    && let Ok(target) = readlinkat(&opened.folder, name)
                 {
-                    part.links.push((entry.path(), target));
+                    part.links.push((current.join(entry), target.into()));
                 }
-                files.push((name, stamp));
-            } else if PASSED_OVER.iter().all(|passed| name != *passed) {
+                files.push((number, stamp));
+            } else if PASSED_OVER.iter().all(|passed| entry != *passed) {
                 let folder = FolderStamp {
-                    inode: found.ino(),
-                    mode: found.mode() & PERMISSIONS,
+                    inode: stamp.content.inode,
+                    mode: stamp.permissions(),
                 };
-                part.folders.push((entry.path(), folder));
-            } else if name == PACKAGES {
-                part.packages.push(entry.path());
+                part.folders.push((current.join(entry), folder));
+            } else if entry == PACKAGES {
+                part.packages.push(current.join(entry));
             }
         }
-        part.files.push(StampedFolder::new(current, files));
+        let folder = StampedFolder::new(current, opened.stamp, names, files);
+        part.files.push(folder);
         count
     }
 
@@ -202,12 +218,68 @@ impl FolderWalk<'_> {
     }
 }
 
+/// A folder that is looked at.
+struct OpenFolder {
+    folder: OwnedFd,
+    /// Its stamp, if any later change of its names gives it another one.
+    stamp: Option<FileStamp>,
+}
+
+impl OpenFolder {
+    /// Opens a folder in a look that began at that time.
+    fn open(path: &Path, began: SystemTime) -> nix::Result<Self> {
+        let flags = OFlag::O_RDONLY | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC;
+        let folder = open(path, flags, Mode::empty())?;
+        let stamp = FileStamp::from_stat(&fstat(&folder)?);
+        let is_telling = stamp.is_settled_at(began) && stamps_names(&folder);
+        Ok(Self {
+            folder,
+            stamp: is_telling.then_some(stamp),
+        })
+    }
+
+    /// The names of its entries.
+    fn names(&self) -> EntryNames {
+        let mut names = EntryNames::default();
+        let listed = self.folder.try_clone().ok();
+        let Some(mut listed) = listed.and_then(|folder| Dir::from_fd(folder).ok()) else {
+            return names;
+        };
+        let inside = listed.iter().flatten();
+        let inside = inside.filter(|entry| ![c".", c".."].contains(&entry.file_name()));
+        for entry in inside.take(MAX_ENTRIES + 1) {
+            names.push(entry.file_name());
+        }
+        names.sort();
+        names
+    }
+
+    /// The stamp of an entry.
+    fn entry(&self, name: &CStr) -> nix::Result<FileStamp> {
+        let found = fstatat(&self.folder, name, AtFlags::AT_SYMLINK_NOFOLLOW)?;
+        Ok(FileStamp::from_stat(&found))
+    }
+}
+
+/// True if the file system gives a folder another time with each change of its names.
+#[cfg(target_os = "linux")]
+fn stamps_names(folder: &OwnedFd) -> bool {
+    rustix::fs::fstatfs(folder).is_ok_and(|found| STAMPING.contains(&found.f_type))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn stamps_names(_: &OwnedFd) -> bool {
+    false
+}
+
 impl FolderListing {
     /// Looks at a folder. A mark in a folder that had none `before` counts only if the folder is new.
     pub(super) fn look(folder: &Path, before: Option<&Self>) -> Self {
         let walk = FolderWalk {
             folder,
             before,
+            // The kernel stamps folders by the clock of the system.
+            began: Clock::system().now(),
             until: Instant::now() + PATIENCE,
             queue: Mutex::new(WalkQueue {
                 folders: vec![folder.to_owned()],

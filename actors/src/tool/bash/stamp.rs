@@ -5,6 +5,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use harness_protocol::PathKind;
+use nix::sys::stat::FileStat;
 
 use super::git_index::IndexStat;
 
@@ -13,12 +14,13 @@ use super::git_index::IndexStat;
 /// Source: inode_timestamps in the kernel, a jiffy of at most 10 ms.
 pub(super) const RESOLUTION: Duration = Duration::from_millis(10);
 /// The bits of a mode that are permissions.
-pub(super) const PERMISSIONS: u32 = 0o7777;
-/// The bits of a mode that tell the kind of a file, and their values for a regular one and for a symbolic link.
+const PERMISSIONS: u32 = 0o7777;
+/// The bits of a mode that tell the kind of a file, and their values for a regular one, a folder and a symbolic link.
 ///
 /// Source: inode(7), "The file type and mode".
 const FORMAT: u32 = 0o170_000;
 const REGULAR: u32 = 0o100_000;
+const FOLDER: u32 = 0o040_000;
 const LINK: u32 = 0o120_000;
 
 /// The properties that tell a file from its earlier state: kind, size, times, inode and mode.
@@ -52,6 +54,20 @@ impl FileStamp {
         }
     }
 
+    /// The stamp by what `fstatat` tells.
+    pub(super) fn from_stat(found: &FileStat) -> Self {
+        Self {
+            content: ContentStamp {
+                size: u64::try_from(found.st_size).unwrap_or_default(),
+                device: found.st_dev,
+                inode: found.st_ino,
+                modified: (found.st_mtime, found.st_mtime_nsec),
+            },
+            mode: found.st_mode,
+            changed: (found.st_ctime, found.st_ctime_nsec),
+        }
+    }
+
     pub(super) fn kind(&self) -> PathKind {
         match self.mode & FORMAT {
             REGULAR => PathKind::Regular,
@@ -66,6 +82,10 @@ impl FileStamp {
 
     pub(super) fn is_regular(&self) -> bool {
         self.mode & FORMAT == REGULAR
+    }
+
+    pub(super) fn is_folder(&self) -> bool {
+        self.mode & FORMAT == FOLDER
     }
 
     pub(super) fn is_link(&self) -> bool {
