@@ -444,6 +444,51 @@ fn a_file_whose_own_path_cannot_get_it_back_stays_at_its_new_name() {
     assert!(home.at("f").is_dir());
 }
 
+/// Spec: [BASH-18]
+#[test]
+fn changes_are_found_in_folders_whose_names_are_known_from_before() {
+    let home = Home::new();
+    for name in [
+        "same/content",
+        "same/mode",
+        "same/deep/x",
+        "names/stays",
+        "names/goes",
+    ] {
+        home.put(name, "1\n");
+    }
+    symlink("content", home.at("same/link")).unwrap();
+    let stamp = |folder: &str| {
+        let found = fs::symlink_metadata(home.at(folder)).unwrap();
+        FileStamp::from_metadata(&found)
+    };
+    let is_settled = |folder: &&str| stamp(folder).is_settled_at(Clock::system().now());
+    // Names that changed within the resolution of times are read again.
+    while !["same", "same/deep", "names"].iter().all(&is_settled) {}
+    let before = home.inventory(&["same/content"]);
+    fs::write(home.at("same/content"), "2\n").unwrap();
+    fs::set_permissions(home.at("same/mode"), fs::Permissions::from_mode(0o600)).unwrap();
+    fs::set_permissions(home.at("same/deep"), fs::Permissions::from_mode(0o700)).unwrap();
+    let listed = stamp("same");
+    fs::rename(home.at("names/goes"), home.at("names/new")).unwrap();
+    home.put("names/inside/made", "1\n");
+    assert_eq!(stamp("same"), listed);
+    let found = home.compare(before);
+    let told = found.changes.iter().map(|it| {
+        let path = Path::new(&it.path).strip_prefix(&home.context.folder);
+        (path.unwrap().to_str().unwrap(), it.action)
+    });
+    let expected = [
+        ("names/goes", ChangeAction::Removed),
+        ("names/inside/made", ChangeAction::Made),
+        ("names/new", ChangeAction::Made),
+        ("same/content", ChangeAction::Changed),
+        ("same/deep", ChangeAction::Changed),
+        ("same/mode", ChangeAction::Changed),
+    ];
+    assert_eq!(told.collect::<Vec<_>>(), expected);
+}
+
 /// Spec: [UNDO-782]
 #[test]
 fn what_was_made_where_something_else_was_goes_first() {
@@ -464,6 +509,43 @@ fn what_was_made_where_something_else_was_goes_first() {
         fs::remove_dir_all(home.at("folder")).unwrap();
         home.put("folder", "a file now\n");
     });
+    for name in ["a/b/empty", "c/deep/er", "d/empty", "e/empty"] {
+        fs::create_dir_all(home.at(name)).unwrap();
+    }
+    home.put("d/file", "5\n");
+    home.put("e/file", "6\n");
+    let mode = fs::Permissions::from_mode(0o750);
+    fs::set_permissions(home.at("c/deep"), mode).unwrap();
+    home.goes_back(|| {
+        for name in ["a/b", "c", "d", "e"] {
+            fs::remove_dir_all(home.at(name)).unwrap();
+        }
+        home.put("a/b", "a file now\n");
+        symlink("a", home.at("c")).unwrap();
+        home.put("d", "a file now\n");
+        home.put("e", "a file now\n");
+    });
+}
+
+/// Spec: [UNDO-782]
+#[test]
+fn a_folder_stays_away_while_what_is_in_its_place_stays() {
+    let home = Home::new();
+    fs::create_dir_all(home.at("folder/empty")).unwrap();
+    let found = home.changed(&[], || {
+        fs::remove_dir_all(home.at("folder")).unwrap();
+        home.put("folder", "a file now\n");
+    });
+    home.put("folder", "of a person\n");
+    for is_dry in [true, false] {
+        let undone = home.undo().take_back(&found.changes, is_dry);
+        let conflicts = undone.iter().filter(|file| file.reason.is_some());
+        assert_eq!(conflicts.count(), 3, "{undone:?}");
+    }
+    assert_eq!(
+        fs::read_to_string(home.at("folder")).unwrap(),
+        "of a person\n"
+    );
 }
 
 /// Spec: [UNDO-780]

@@ -13,7 +13,7 @@ use super::folders::{make_folders, remove_folders};
 use super::replace::{KnownFile, read_known, read_writable, remove, replace_with_mode, set_mode};
 use super::sweep::sweep_at;
 use super::threads::for_each;
-use super::undo_folders::UndoneFolders;
+use super::undo_folders::{IN_ITS_PLACE, UndoneFolders};
 use crate::secret::Redaction;
 use crate::tool::{EffectError, closed};
 
@@ -87,7 +87,7 @@ impl FileUndo {
                 .into_iter()
                 .for_each(sweep_at);
         }
-        let mut folders = UndoneFolders::begin(changes, &self.closed, is_dry);
+        let mut folders = UndoneFolders::begin(changes, &in_the_way, &self.closed, is_dry);
         let mut by_path: BTreeMap<&str, Vec<&FileChange>> = BTreeMap::new();
         for change in changes.iter().filter(|it| it.kind != PathKind::Folder) {
             by_path.entry(&change.path).or_default().push(change);
@@ -122,10 +122,11 @@ impl FileUndo {
             .filter(|file| file.outcome == UndoOutcome::Conflict);
         let left: HashSet<String> = left.map(|file| file.path.clone()).collect();
         let is_left = |path: &Path| path.to_str().is_some_and(|path| left.contains(path));
+        folders.begin_behind(is_left);
         // One may be the folder of another.
         for changed in behind {
             let now = match Path::new(changed.path).ancestors().any(is_left) {
-                true => Err("something else is in its place, and stays".to_owned()),
+                true => Err(IN_ITS_PLACE.to_owned()),
                 // What is there goes before.
                 false if is_dry => Ok(None),
                 false => self.look(&changed),

@@ -1,7 +1,7 @@
 //! Taking changes of folders back: those that a command removed are made before the files in them, and those that it made
-//! are removed after them. Permissions go back last.
+//! are removed after them. One in whose place something was made is made again after that was removed. Permissions go back last.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
@@ -16,9 +16,13 @@ const PERMISSIONS: u32 = 0o7777;
 /// The permissions that the service needs to change what is in a folder.
 const OWNERS: u32 = 0o700;
 
+/// The reason why something does not go back in whose place something else was made.
+pub(super) const IN_ITS_PLACE: &str = "something else is in its place, and stays";
+
 /// Folders whose changes are taken back together with those of files.
 pub(super) struct UndoneFolders<'c> {
     folders: Vec<UndoneFolder<'c>>,
+    closed: &'c [PathBuf],
     is_dry: bool,
 }
 
@@ -27,17 +31,20 @@ struct UndoneFolder<'c> {
     path: &'c str,
     /// The permissions that it had before the changes. `None` if there was no such folder.
     before: Option<u32>,
-    /// The folders above it that came with it, the uppermost first.
-    above: &'c [String],
+    changes: Vec<&'c FileChange>,
+    /// True if something was made in its place, or in that of a folder above it.
+    is_behind: bool,
     /// The reason why its changes stay.
     conflict: Option<String>,
 }
 
 impl<'c> UndoneFolders<'c> {
-    /// Makes folders again that were removed, and gives access to those whose permissions were changed. Blocks.
+    /// Makes folders again that were removed, and gives access to those whose permissions were changed, but for those in
+    /// whose places one of the paths `in_the_way` was made. Blocks.
     pub(super) fn begin(
         changes: impl IntoIterator<Item = &'c FileChange>,
-        closed: &[PathBuf],
+        in_the_way: &HashSet<&Path>,
+        closed: &'c [PathBuf],
         is_dry: bool,
     ) -> Self {
         let mut by_path: BTreeMap<&str, Vec<&FileChange>> = BTreeMap::new();
@@ -47,19 +54,44 @@ impl<'c> UndoneFolders<'c> {
             }
         }
         let folder = |(path, changes): (&'c str, Vec<&'c FileChange>)| {
-            let first = changes.first().copied();
-            let before = first.and_then(mode_before);
-            let begun = begin_one(path, before, &changes, closed, is_dry);
+            let before = changes.first().copied().and_then(mode_before);
+            let mut above = Path::new(path).ancestors();
+            let is_behind = before.is_some() && above.any(|it| in_the_way.contains(it));
+            let begun = match is_behind {
+                true => Ok(()),
+                false => begin_one(path, before, &changes, closed, is_dry),
+            };
             UndoneFolder {
                 path,
                 before,
-                above: first.map_or(&[], |first| &first.folders),
+                changes,
+                is_behind,
                 conflict: begun.err(),
             }
         };
         Self {
             folders: by_path.into_iter().map(folder).collect(),
+            closed,
             is_dry,
+        }
+    }
+
+    /// Makes those folders again in whose places something was made, unless that `is_left`. Blocks.
+    pub(super) fn begin_behind(&mut self, is_left: impl Fn(&Path) -> bool) {
+        for folder in self.folders.iter_mut().filter(|it| it.is_behind) {
+            let place = Path::new(folder.path);
+            let begun = if place.ancestors().any(&is_left) {
+                Err(IN_ITS_PLACE.to_owned())
+            } else if self.is_dry {
+                // What is there goes before.
+                check_open(place, self.closed)
+            } else {
+                let UndoneFolder {
+                    before, changes, ..
+                } = &*folder;
+                begin_one(folder.path, *before, changes, self.closed, false)
+            };
+            folder.conflict = begun.err();
         }
     }
 
@@ -75,7 +107,8 @@ impl<'c> UndoneFolders<'c> {
                 folder.conflict = remove_folder(place).err().map(|error| error.to_string());
             }
             // A file that was made beside it tells of these as well, and could not remove them while it was there.
-            remove_folders(folder.above.iter());
+            let first = folder.changes.first();
+            remove_folders(first.iter().flat_map(|first| &first.folders));
         }
     }
 
@@ -114,7 +147,7 @@ fn begin_one(
     is_dry: bool,
 ) -> Result<(), String> {
     let place = Path::new(path);
-    closed::check_path(place, closed).map_err(|error| error.to_string())?;
+    check_open(place, closed)?;
     let now = mode_now(place)?;
     let after = changes.last().and_then(|last| mode_after(last));
     let is_removal = before.is_none() && after.is_some();
@@ -133,6 +166,10 @@ fn begin_one(
         make_folders(folders.iter()).map_err(|error| error.to_string())?;
     }
     set_mode(place, mode | OWNERS)
+}
+
+fn check_open(place: &Path, closed: &[PathBuf]) -> Result<(), String> {
+    closed::check_path(place, closed).map_err(|error| error.to_string())
 }
 
 /// The permissions before a change. `None` if there was no such folder.
