@@ -3,7 +3,7 @@
 use harness_actors::conversation::messages::{GetOverview, Overview};
 use harness_actors::conversation::usage;
 use harness_actors::directory::OpenedConversation;
-use harness_actors::journal::{Activity, Header, Totals};
+use harness_actors::journal::{Activity, Header};
 use harness_protocol::{ConversationState, ConversationSummary, OpenApproval};
 
 use super::ask::{Late, ask_late, refuse_read};
@@ -32,7 +32,7 @@ pub(super) fn summary(
     let totals = &overview.totals;
     ConversationSummary {
         id: header.conversation.to_string(),
-        title: title(header, overview),
+        title: overview.title(header),
         workspace: Some(
             workspace::working_folder(shared, header)
                 .display()
@@ -61,7 +61,7 @@ pub(super) fn open_approval(
     let approval = overview.approval.as_deref()?;
     Some(OpenApproval {
         conversation: header.conversation.to_string(),
-        title: title(header, overview),
+        title: overview.title(header),
         workspace: Some(
             workspace::working_folder(shared, header)
                 .display()
@@ -76,14 +76,4 @@ pub(super) fn open_approval(
 fn failure(overview: &Overview) -> Option<String> {
     let has_failed = overview.run.is_none() && overview.status.activity == Activity::Error;
     has_failed.then(|| overview.status.message.clone())
-}
-
-fn title(header: &Header, overview: &Overview) -> Option<String> {
-    let Totals {
-        title,
-        prompt_title,
-        ..
-    } = &overview.totals;
-    let given = title.as_ref().or(header.title.as_ref());
-    given.or(prompt_title.as_ref()).cloned()
 }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::checker::check;
 use crate::client::{Answer, within};
-use crate::program::Service;
+use crate::program::{Service, command, output};
 
 async fn prompt(service: &Service, id: &str, body: &Value) -> Answer {
     let path = format!("/v1/conversations/{id}/prompt");
@@ -285,6 +285,53 @@ async fn a_deleted_conversation_is_in_the_trash_and_nowhere_else() {
     // What is moved back is there again.
     std::fs::rename(trash, service.journal(&id)).unwrap();
     assert_eq!(service.get(&path).await["summary"]["prompts"], 1);
+}
+
+/// Spec: [CLI-795]
+#[tokio::test]
+async fn what_was_deleted_is_listed_moved_back_and_removed_for_good() {
+    let (service, _standin, script) = Service::scripted(&[]).await;
+    let id = service.create(&json!({})).await;
+    script.push(Reply::text("once upon a time"));
+    say(&service, &id, "a story at bedtime").await;
+    let path = format!("/v1/conversations/{id}");
+    let home = service.home.path().to_owned();
+    let trash = async |words: &[&str]| {
+        let mut trash = command(&home);
+        trash.arg("trash").args(words);
+        let running = tokio::task::spawn_blocking(move || output(&mut trash));
+        within("the end of the command", running).await.unwrap()
+    };
+    let (code, out, err) = trash(&[]).await;
+    assert_eq!((code, &*out), (0, "the trash is empty\n"), "{err}");
+    service.send("DELETE", &path, "", "").await;
+    let (_, out, _) = trash(&[]).await;
+    assert!(out.starts_with("NAME"), "{out}");
+    assert!(
+        out.contains(&format!("{id}-")) && out.trim_end().ends_with("a story at bedtime"),
+        "{out}"
+    );
+    let (code, _, err) = trash(&["restore", "another"]).await;
+    assert_eq!(code, 2);
+    assert!(err.contains("there is no another in the trash"), "{err}");
+    // Named by the beginning of its title, while the service runs.
+    let (code, out, err) = trash(&["restore", "a story"]).await;
+    assert_eq!((code, out.trim_end()), (0, &*id), "{err}");
+    assert_eq!(service.get(&path).await["summary"]["prompts"], 1);
+    script.push(Reply::text("and they lived"));
+    say(&service, &id, "go on").await;
+    service.send("DELETE", &path, "", "").await;
+    // Without a terminal nobody can be asked; what is young stays with `--older-than`.
+    let (code, _, err) = trash(&["empty"]).await;
+    assert_eq!(code, 1);
+    assert!(err.contains("or use --yes for 1 deleted"), "{err}");
+    let (_, out, _) = trash(&["empty", "--older-than", "1h", "--yes"]).await;
+    assert!(out.starts_with("removed 0 deleted"), "{out}");
+    let (code, out, err) = trash(&["empty", "--yes"]).await;
+    assert_eq!(code, 0, "{err}");
+    assert!(out.starts_with("removed 1 deleted conversation, "), "{out}");
+    let left = std::fs::read_dir(home.join(".harness/trash")).unwrap();
+    assert_eq!(left.count(), 0);
 }
 
 /// Spec: [HTTP-52] [CONV-60]

@@ -309,7 +309,7 @@ async fn what_would_make_the_state_folder_too_large_is_refused_before_it_is_writ
         let detail = answer.json()["detail"].as_str().unwrap().to_owned();
         for part in [
             "the state folder has 9",
-            "max_state_bytes allows 1000000; delete conversations and empty its folder `trash`",
+            "max_state_bytes allows 1000000; delete conversations and run `harness trash empty`",
         ] {
             assert!(detail.contains(part), "{path}: {detail}");
         }

@@ -214,6 +214,15 @@ async fn conversations(held: &mut Held, home: &Path) -> String {
     assert_eq!(renamed["title"], "Other");
     let delete = ["conversations", "delete", fork, "--json"];
     held.hold(&one(home, &delete).await, "deleted");
+    let trashed = items(held, home, &["trash", "--json"], "trashed").await;
+    assert_eq!(trashed[0]["title"], "Other");
+    let restore = ["trash", "restore", "Other", "--json"];
+    let restored = one(home, &restore).await;
+    held.hold(&restored, "restored");
+    assert_eq!(restored["id"], fork);
+    held.hold(&one(home, &delete).await, "deleted");
+    let empty = ["trash", "empty", "--yes", "--json"];
+    held.hold(&one(home, &empty).await, "emptied");
     let listed = items(held, home, &["conversations", "--json"], "conversation").await;
     assert!(listed.iter().any(|it| it["id"] == id));
     id.to_owned()

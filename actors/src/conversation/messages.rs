@@ -10,7 +10,7 @@ use harness_protocol::{
 };
 
 use crate::ids::{ItemId, RunId};
-use crate::journal::{BlockPiece, Position, Status, Totals};
+use crate::journal::{BlockPiece, Header, Position, Status, Totals};
 use crate::model::ModelFailure;
 use crate::storage::StorageError;
 
@@ -440,6 +440,15 @@ pub struct Overview {
     pub totals: Totals,
     /// When its last record was written, in milliseconds since the Unix epoch.
     pub active_at: u64,
+}
+
+impl Overview {
+    /// The title: one that was given, else that of the first prompt.
+    #[must_use]
+    pub fn title(&self, header: &Header) -> Option<String> {
+        let given = self.totals.title.as_ref().or(header.title.as_ref());
+        given.or(self.totals.prompt_title.as_ref()).cloned()
+    }
 }
 
 /// Makes a conversation take nothing more, unless a run is going. Sent by the directory before the

@@ -35,7 +35,8 @@ pub use header::{FORMAT_VERSION, ForkedFrom, Header, Workspace};
 #[cfg(feature = "journal")]
 pub use json_lines::{
     AttachmentsReport, Disk, DiskFile, DiskFolder, Doctor, FileKind, FolderAttachments,
-    JournalReport, JsonLinesStore, OpenMode, Repaired, Stat, StateDisk, StateSize, SystemDisk,
+    JournalReport, JournalTrash, JsonLinesStore, OpenMode, Repaired, RestoreError, Stat, StateDisk,
+    StateSize, SystemDisk, TrashedJournal,
 };
 pub use listed::ListedJournal;
 pub use memory::{MemoryJournal, MemoryStore};

@@ -28,6 +28,7 @@ mod stops;
 mod table;
 mod template;
 mod tools;
+mod trash;
 mod undo;
 mod usage;
 pub(super) mod workflow;
@@ -66,6 +67,8 @@ pub(crate) enum ClientCommand {
     Attach(AttachArgs),
     /// List, make, show, rename, delete, fork and export conversations
     Conversations(conversations::ConversationsArgs),
+    /// Show deleted conversations, move one back, or remove them for good
+    Trash(trash::TrashArgs),
     /// Follow the events of a conversation
     Events(events::EventsArgs),
     /// Send a prompt and stream the reply
@@ -142,6 +145,7 @@ impl ClientCommand {
             Self::Stop(it) => stop::run(it, config, output).await,
             Self::Restart(it) => restart::run(it, config, output).await,
             Self::Logs(it) => logs::run(it, config, output).await,
+            Self::Trash(it) => trash::run(it, config, output).await,
             Self::Prompt(it) => start(it.order()?, config, output).await,
             Self::Continue(it) => {
                 start(

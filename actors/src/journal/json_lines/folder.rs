@@ -55,7 +55,12 @@ impl JournalFolder {
 
     /// The journal of a conversation.
     pub(super) fn journal(&self, id: &str) -> PathBuf {
-        self.path.join(format!("{id}{JOURNAL}"))
+        self.path.join(Self::journal_name(id))
+    }
+
+    /// The file name of the journal of a conversation.
+    pub(super) fn journal_name(id: &str) -> String {
+        format!("{id}{JOURNAL}")
     }
 
     /// Path of the file for unfinished blocks.

@@ -26,6 +26,7 @@ mod state_disk;
 mod state_size;
 mod sync;
 mod system_disk;
+mod trash;
 mod unnamed;
 mod whole;
 
@@ -40,6 +41,7 @@ pub use doctor::{Doctor, JournalReport, Repaired};
 pub use state_disk::StateDisk;
 pub use state_size::StateSize;
 pub use system_disk::SystemDisk;
+pub use trash::{JournalTrash, RestoreError, TrashedJournal};
 
 use self::folder::JournalFolder;
 use self::journal::{Handle, gone};

@@ -100,7 +100,7 @@ impl StateSize {
         let max = size.max;
         Err(io::Error::other(format!(
             "the state folder has {used} bytes, and max_state_bytes allows {max}; delete \
-             conversations and empty its folder `trash`, or raise max_state_bytes"
+             conversations and run `harness trash empty`, or raise max_state_bytes"
         )))
     }
 }

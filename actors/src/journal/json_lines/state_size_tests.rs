@@ -50,8 +50,8 @@ fn what_is_there_is_counted_and_what_is_written_is_added() {
     assert!(told.starts_with(expected), "{told}");
     assert!(
         told.ends_with(
-            " bytes, and max_state_bytes allows 20000; delete conversations and empty its folder \
-             `trash`, or raise max_state_bytes"
+            " bytes, and max_state_bytes allows 20000; delete conversations and run \
+             `harness trash empty`, or raise max_state_bytes"
         ),
         "{told}"
     );
