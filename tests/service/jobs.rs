@@ -326,7 +326,7 @@ async fn a_job_that_commits_says_where_head_was_and_a_call_beside_it_is_not_the_
     let text = "read x <first; git commit -q --allow-empty -m two; echo said; read x <second";
     let (result, _) = start(&here, text).await;
     assert!(result.contains("[job 1 started"), "{result}");
-    // A commit of another call is told by that call.
+    // Another call reports its own commit.
     let commit = "git commit -q --allow-empty -m call";
     let (result, _) = run(&here, json!({ "command": commit })).await;
     assert!(result.starts_with("[exit 0"), "{result}");

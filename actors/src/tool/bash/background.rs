@@ -170,7 +170,7 @@ impl BackgroundRun<'_> {
         let found = before.zip(contents).map(|(before, contents)| {
             let git = self.bash.git(self.ready, &order);
             let before = before.with_contents(contents);
-            before.compare(self.context, git, is_put_back)
+            self.bash.compare(before, self.context, git, is_put_back)
         });
         ended.map(|ended| (ended, found.unwrap_or_default()))
     }

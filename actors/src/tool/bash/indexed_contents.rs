@@ -85,19 +85,11 @@ impl HeldIndex {
     /// The states of files with these stamps. Blocks.
     pub(super) fn look(&self, files: &FileStamps) -> TrackedFiles {
         let folders = files.folders();
-        let paths: Vec<Option<&[u8]>> = folders
+        let below = folders
             .iter()
-            .map(|folder| {
-                Some(
-                    folder
-                        .path
-                        .strip_prefix(&self.top)
-                        .ok()?
-                        .as_os_str()
-                        .as_bytes(),
-                )
-            })
-            .collect();
+            .map(|it| it.path.strip_prefix(&self.top).ok());
+        let paths = below.map(|below| below.map(|below| below.as_os_str().as_bytes()));
+        let paths: Vec<Option<&[u8]>> = paths.collect();
         let numbered = paths.iter().enumerate();
         let folder_numbers: HashMap<&[u8], usize> = numbered
             .filter_map(|(number, path)| Some(((*path)?, number)))

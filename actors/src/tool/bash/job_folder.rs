@@ -44,7 +44,7 @@ impl JobFolder {
         self.before.clone()
     }
 
-    /// HEAD from which the command can have moved.
+    /// HEAD before the command, or where calls have moved it since.
     pub(super) fn head(&self) -> Option<GitHead> {
         self.head.clone()
     }

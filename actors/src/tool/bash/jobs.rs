@@ -348,7 +348,7 @@ impl Jobs {
         entry.map(|entry| entry.folder.changes(&files, head))
     }
 
-    /// Notes that a call has ended before which HEAD of its repository was this. Blocks.
+    /// Notes that a call has ended, before which HEAD of its repository was this one. Blocks.
     pub(super) fn note_head(&self, before: &GitHead) {
         let Some(now) = before.moved() else { return };
         for entry in &mut self.lock().entries {
@@ -412,8 +412,8 @@ impl Jobs {
         ended: JobEnd,
         changed: Option<&ChangedFiles>,
     ) -> Option<EarlierContents> {
-        let head = self.lock().find(key).and_then(|entry| entry.folder.head());
-        let head = head.and_then(|head| head.movement());
+        let head = || self.lock().find(key)?.folder.head()?.movement();
+        let head = changed.and_then(|_| head());
         let mut held = self.lock();
         // It may have been given up.
         let entry = held.find(key)?;

@@ -72,7 +72,7 @@ use self::copies::FileCopies;
 use self::earlier_contents::ContentSources;
 use self::git_contents::GitReader;
 use self::guard::CommandGuard;
-use self::inventory::Inventory;
+use self::inventory::{FoundChanges, Inventory};
 use self::known_commits::KnownCommits;
 use self::own_repository::OwnRepository;
 use self::process::GRACE;
@@ -299,10 +299,7 @@ impl Bash {
                 };
                 let git = self.git(&ready, &order);
                 let is_put_back = !put_back.is_empty() || !proposals.is_empty();
-                if let Some(head) = before.as_ref().and_then(Inventory::head) {
-                    self.jobs.note_head(head);
-                }
-                let found = before.map(|before| before.compare(&context, git, is_put_back));
+                let found = before.map(|before| self.compare(before, &context, git, is_put_back));
                 let mut found = found.unwrap_or_default();
                 found.changes.retain(|it| !is_proposed(it, &proposals));
                 // It was in the folder while the command ran.
@@ -429,6 +426,20 @@ impl Bash {
             closed: &context.closed,
         });
         inventory
+    }
+
+    /// The changes that a call's command made. Jobs beside it do not count where it moved HEAD. Blocks.
+    fn compare(
+        &self,
+        before: Inventory,
+        context: &ToolContext,
+        git: GitReader<'_>,
+        put_back: bool,
+    ) -> FoundChanges {
+        if let Some(head) = before.head() {
+            self.jobs.note_head(head);
+        }
+        before.compare(context, git, put_back)
     }
 
     /// Notes that a command begins, if it may write.

@@ -1,5 +1,5 @@
 //! Taking changes of folders back: those that a command removed are made before the files in them, and those that it made
-//! are removed after them. One in whose place something was made is made again after that was removed. Permissions go back last.
+//! are removed after them. Those in whose places something was made wait until that was removed. Permissions go back last.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs;
