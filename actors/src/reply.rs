@@ -183,6 +183,15 @@ pub enum StopReason {
     Other(String),
 }
 
+impl StopReason {
+    /// True if the API awaits results before it continues, of tools that the client runs or of its
+    /// own.
+    #[must_use]
+    pub(crate) fn awaits_results(&self) -> bool {
+        matches!(self, Self::ToolUse | Self::PauseTurn)
+    }
+}
+
 impl From<&str> for StopReason {
     fn from(reason: &str) -> Self {
         match reason {

@@ -1,6 +1,6 @@
 //! Values that are one of a few names.
 
-use harness_actors::model::Caching;
+use harness_actors::model::{ApiVersion, Caching};
 use harness_actors::standard_tools;
 use harness_actors::tool::{COMMAND_TOOLS, Registry};
 use harness_protocol::{NO_TOOLS, SettingKind};
@@ -18,6 +18,13 @@ pub(super) const PROMPT_CACHE: ChoiceNames<Caching, 3> = [
     ("off", Caching::Off),
     ("5m", Caching::FiveMinutes),
     ("1h", Caching::OneHour),
+];
+
+/// The version of the API; without one, the service finds out which one the server takes.
+pub(super) const API_VERSION: ChoiceNames<Option<ApiVersion>, 3> = [
+    ("auto", None),
+    ("2023-06-01", Some(ApiVersion::June2023)),
+    ("2026-10-21", Some(ApiVersion::October2026)),
 ];
 
 /// The setting for the containment of commands.
@@ -69,9 +76,10 @@ pub(super) fn choice<T: Copy, const N: usize>(
 
 /// The name, which is one of these.
 fn one_of(raw: &RawSetting, names: &[&str]) -> Result<String, SettingError> {
-    let text = raw.text.trim().replace('-', "_");
-    if names.contains(&&*text) {
-        return Ok(text);
+    let text = raw.text.trim();
+    let is_meant = |name: &&&str| **name == text || **name == text.replace('-', "_");
+    if let Some(name) = names.iter().find(is_meant) {
+        return Ok((*name).to_owned());
     }
     let (last, rest) = names.split_last().unwrap_or((&"left out", &[]));
     Err(raw.refuse(&format!("be {} or {last}", rest.join(", "))))
@@ -190,6 +198,12 @@ mod tests {
             );
         }
         assert_eq!(name_of(Caching::OneHour, &PROMPT_CACHE), "1h");
+        let newest = choice(&raw("2026-10-21"), &API_VERSION).unwrap();
+        assert_eq!(newest, Some(ApiVersion::October2026));
+        assert_eq!(choice(&raw("auto"), &API_VERSION).unwrap(), None);
+        let refused = choice(&raw("2024-01-01"), &API_VERSION).unwrap_err();
+        let rule = "must be auto, 2023-06-01 or 2026-10-21, got \"2024-01-01\"";
+        assert!(refused.to_string().contains(rule), "{refused}");
     }
 
     /// Spec: [CONF-81]

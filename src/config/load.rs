@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use harness_actors::DEFAULT_MODEL;
-use harness_actors::model::Caching;
+use harness_actors::model::{ApiVersion, Caching};
 use harness_protocol::{FullSettings, SETTINGS, Settings, StartOptions};
 use nix::fcntl::OFlag;
 use serde::Deserialize as _;
@@ -16,7 +16,9 @@ use serde_json::{Map, Value};
 
 use super::address::{HostPort, allowed_hosts, bind};
 use super::base_url::base_url;
-use super::choices::{PROMPT_CACHE, SANDBOX, SandboxSetting, choice, of_kind, variables};
+use super::choices::{
+    API_VERSION, PROMPT_CACHE, SANDBOX, SandboxSetting, choice, of_kind, variables,
+};
 use super::closed::closed;
 use super::container::is_container;
 use super::error::SettingError;
@@ -47,6 +49,8 @@ pub(crate) struct LoadedConfig {
     pub(crate) credential: Option<Credential>,
     /// The URL of the Messages API, without a slash or `/v1` at the end.
     pub(crate) base_url: String,
+    /// The version of the API. `None` finds out which one the server takes.
+    pub(crate) api_version: Option<ApiVersion>,
     /// True if it may be plain http to a private network.
     pub(crate) allow_private_http: bool,
     /// The settings of conversations that set nothing else.
@@ -168,6 +172,7 @@ impl LoadedConfig {
             home: layers.home()?,
             credential: credential(&given)?,
             base_url: base_url(given.raw(Key::BaseUrl), allow_private_http)?,
+            api_version: choice(given.raw(Key::ApiVersion), &API_VERSION)?,
             allow_private_http,
             settings: of_conversations(&given, prompt.text)?,
             prompt_cache: choice(given.raw(Key::PromptCache), &PROMPT_CACHE)?,

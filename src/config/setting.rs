@@ -42,6 +42,8 @@ settings! {
             "Bearer token, in place of an API key";
         BaseUrl "base_url" env("ANTHROPIC_BASE_URL") flag("URL") default("https://api.anthropic.com"),
             "Where the Messages API is";
+        ApiVersion "api_version" flag("VERSION") default("auto"),
+            "Version of the Messages API: auto takes the newest at api.anthropic.com and 2023-06-01 elsewhere, or 2023-06-01 or 2026-10-21";
         AllowPrivateHttp "allow_private_http" flag("BOOL") flag_alone("true") default("false"),
             "Whether plain http may go to a private network, where any machine can read the key and all that is said";
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use harness_protocol::{SettingRow as OfConversations, SettingValue};
 use serde_json::{Value, json};
 
-use super::choices::{PROMPT_CACHE, SANDBOX, name_of};
+use super::choices::{API_VERSION, PROMPT_CACHE, SANDBOX, name_of};
 use super::key_sources;
 use super::load::LoadedConfig;
 use super::raw::SettingSource;
@@ -127,6 +127,7 @@ impl LoadedConfig {
                 Some(Credential::Bearer(_)) | None => given(MASK),
             },
             Key::BaseUrl => Some(self.base_url.clone()),
+            Key::ApiVersion => Some(name_of(self.api_version, &API_VERSION)),
             Key::AllowPrivateHttp => Some(self.allow_private_http.to_string()),
             Key::SYSTEM_PROMPT if self.system_prompt_file.is_some() => {
                 given("(not used: system_prompt_file wins)")

@@ -316,6 +316,7 @@ fn settings(config: &LoadedConfig, credential: Credential) -> HarnessConfig {
     let mut settings = HarnessConfig::new("");
     settings.api = ModelSettings::new(credential);
     settings.api.base_url.clone_from(&config.base_url);
+    settings.api.api_version = config.api_version;
     settings.api.retry = RetryPolicy {
         max_retries: config.max_retries,
         max_wait: config.max_retry_wait,

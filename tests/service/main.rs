@@ -64,6 +64,7 @@ mod schedules;
 mod screen;
 mod scripting;
 mod secrets;
+mod server_tools;
 mod settings;
 mod shapes;
 mod shell;

@@ -39,6 +39,7 @@ fn settings(base_url: &str) -> ModelSettings {
             max_retries: 0,
             max_wait: second,
         },
+        api_version: None,
         connect_timeout: second,
         head_timeout: second,
         idle_timeout: second,

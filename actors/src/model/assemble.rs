@@ -429,6 +429,8 @@ impl OpenBlock {
                     self.json
                         .insert("encrypted_content".to_owned(), delta.encrypted_content);
                 }
+                // Each has the whole content so far.
+                self.text.clear();
                 let text = delta.content.as_str();
                 text.map(|text| text.to_owned().into())
             }

@@ -716,7 +716,7 @@ fn behind_a_fallback_the_reply_is_of_the_model_that_it_names() {
 
 /// Spec: [MODEL-68]
 #[test]
-fn the_pieces_of_a_summary_of_the_api_are_joined() {
+fn each_piece_of_a_summary_of_the_api_replaces_the_one_before() {
     let summary = |content: Value| json!({"type": "compaction", "content": content});
     let piece = |content: Value, opaque: Value| json!({"type": "compaction_delta", "content": content, "encrypted_content": opaque});
     for (begun, pieces, whole) in [
@@ -724,13 +724,13 @@ fn the_pieces_of_a_summary_of_the_api_are_joined() {
             json!(null),
             vec![
                 piece(json!("The "), json!("a")),
-                piece(json!("past."), json!("b")),
+                piece(json!("The past."), json!("b")),
             ],
             json!({"type": "compaction", "content": "The past.", "encrypted_content": "b"}),
         ),
         (
             json!("The "),
-            vec![json!({"type": "compaction_delta", "content": "past."})],
+            vec![json!({"type": "compaction_delta", "content": "The past."})],
             summary(json!("The past.")),
         ),
         (

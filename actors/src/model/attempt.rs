@@ -15,6 +15,7 @@ use super::answer::{AttemptError, ReplyBytes};
 use super::assemble::{AssembledStep, Assembler};
 use super::client::ApiClient;
 use super::sse::SseLines;
+use super::version::ApiVersion;
 use super::{MAX_REQUEST_BYTES, ModelError, Transport, TransportRequest};
 use crate::budget::RequestSize;
 use crate::clock::Clock;
@@ -45,6 +46,8 @@ pub(super) type SharedAssembler = Rc<RefCell<Assembler>>;
 #[derive(Debug, Clone)]
 pub(super) struct Prepared {
     pub(super) model: Arc<str>,
+    /// The version of the API that it is written for.
+    pub(super) version: ApiVersion,
     /// In pieces that are sent one after the other.
     pub(super) body: Vec<Bytes>,
     /// The largest possible size of the request and its reply.
@@ -55,7 +58,12 @@ pub(super) struct Prepared {
 pub(super) async fn attempt(
     client: &ApiClient,
     clock: Clock,
-    Prepared { model, body, .. }: Prepared,
+    Prepared {
+        model,
+        version,
+        body,
+        ..
+    }: Prepared,
     assembler: &SharedAssembler,
     emit: impl FnMut(AttemptPiece),
 ) -> Result<ReplyEnd, AttemptError> {
@@ -76,7 +84,10 @@ pub(super) async fn attempt(
         send_through(transport, request, client.settings().head_timeout).await?
     } else {
         let access = client.access();
-        client.http().send(&access, clock, size, body).await?
+        client
+            .http()
+            .send(&access, clock, version, size, body)
+            .await?
     };
 
     read_reply(answer, client.settings().idle_timeout, assembler, emit)

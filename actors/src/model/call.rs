@@ -15,6 +15,7 @@ use super::left_out::{LeftOut, holds_for_later, may_be_for_files, names_images};
 use super::live_models::{Models, live_models, successor};
 use super::messages::{ModelEvent, ReserveSpending, StartModelCall};
 use super::no_tools::way_out;
+use super::request::RequestTarget;
 use super::retry::{Advice, Retries};
 use super::{ModelChoice, ModelError, ModelFailure, ModelInfo};
 use crate::clock::Clock;
@@ -77,7 +78,7 @@ impl ModelCall {
                 Ok(()) => continue,
                 Err(refused) => refused,
             };
-            if self.lower_reply_maximum(&refused.error) {
+            if self.lower_reply_maximum(&refused.error) || self.change_version(&refused.error) {
                 continue;
             }
             self.learn_window(&refused.error);
@@ -131,13 +132,20 @@ impl ModelCall {
             self.catalog.known(request.key_source(), &model)
         };
         let store = self.client.attachments();
-        let known = self.catalog.learned();
-        let known = known.left_out(request.key_source(), &model);
+        let learned = self.catalog.learned();
+        let known = learned.left_out(request.key_source(), &model);
         let left_out = known.and(self.left_out.clone());
-        let body = request.whole_body(&model, info.as_deref(), &left_out, store);
+        let version = learned.version(request.key_source(), &model);
+        let version = version.unwrap_or_else(|| self.client.first_version());
+        let target = RequestTarget {
+            model: &model,
+            info: info.as_deref(),
+            version,
+        };
+        let body = request.whole_body(target, &left_out, store);
         let body = body.await;
         let body = body.map_err(AttemptError::before_stream)?;
-        if let Some(remark) = request.not_sent(&model, info.as_deref()) {
+        if let Some(remark) = request.not_sent(target) {
             log::warn!("call {}: {remark}", self.order.call_id);
             let call_id = self.order.call_id.clone();
             tell(
@@ -154,7 +162,12 @@ impl ModelCall {
             );
         }
         let size = request.largest_size(info.as_deref());
-        let prepared = Prepared { model, body, size };
+        let prepared = Prepared {
+            model,
+            version,
+            body,
+            size,
+        };
         self.prepared = Some(prepared.clone());
         Ok(prepared)
     }
@@ -364,6 +377,37 @@ impl ModelCall {
             remark: format!("asking again with max_tokens {maximum}: {error}"),
         };
         tell(&self.order.reply_to, event);
+        self.prepared = None;
+        true
+    }
+
+    /// Takes the other version of the API after a refusal that names the one that was sent, for this
+    /// request and those to that model within an hour; `false` if there is another reason, or if the version is set.
+    fn change_version(&mut self, error: &ModelError) -> bool {
+        let Some(prepared) = &self.prepared else {
+            return false;
+        };
+        // Each is tried once.
+        let is_first = prepared.version == self.client.first_version();
+        if self.client.settings().api_version.is_some() || !is_first {
+            return false;
+        }
+        let Some(version) = prepared.version.in_its_place(error) else {
+            return false;
+        };
+        let source = self.order.request.key_source();
+        let learned = self.catalog.learned();
+        learned.note_version(source, &prepared.model, version);
+        let remark = format!(
+            "asking again with version {} of the API: {error}",
+            version.date()
+        );
+        log::warn!("call {}: {remark}", self.order.call_id);
+        let call_id = self.order.call_id.clone();
+        tell(
+            &self.order.reply_to,
+            ModelEvent::Adapted { call_id, remark },
+        );
         self.prepared = None;
         true
     }

@@ -46,6 +46,7 @@ fn client(lister: &Arc<Lister>) -> ApiClient {
             max_retries: 0,
             max_wait: limit,
         },
+        api_version: None,
         connect_timeout: limit,
         head_timeout: limit,
         idle_timeout: limit,

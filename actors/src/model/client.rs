@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::http::Http;
 use super::settings::ApiAccess;
+use super::version::ApiVersion;
 use super::{Credential, ModelError, ModelExtensions, ModelSettings, Transport};
 use crate::attachment::AttachmentStore;
 use crate::ids::ConversationId;
@@ -159,6 +160,15 @@ impl ApiClient {
         match &self.resolved {
             Some(key) => Credential::ApiKey(key.clone()),
             None => self.settings.credential.clone(),
+        }
+    }
+
+    /// The version of the API that a request names first. What takes the place of HTTP names none, and gets
+    /// what the oldest takes.
+    pub(super) fn first_version(&self) -> ApiVersion {
+        match self.transport() {
+            Some(_) => ApiVersion::June2023,
+            None => self.settings.first_version(),
         }
     }
 

@@ -24,9 +24,9 @@ use crate::model::messages::{
     CancelModelCall, DescribeModel, ListModels, ModelEvent, StartModelCall,
 };
 use crate::model::{
-    Credential, HeadSettings, KeyResolver, ModelActor, ModelChoice, ModelError, ModelExtensions,
-    ModelInfo, ModelSettings, NamedKeys, RequestHead, RequestPiece, RetryPolicy, Transport,
-    TransportRequest, TransportStream,
+    ApiVersion, Credential, HeadSettings, KeyResolver, ModelActor, ModelChoice, ModelError,
+    ModelExtensions, ModelInfo, ModelSettings, NamedKeys, RequestHead, RequestPiece, RetryPolicy,
+    Transport, TransportRequest, TransportStream,
 };
 use crate::secret::{Redaction, Secret};
 
@@ -147,6 +147,7 @@ fn settings(base_url: &str) -> ModelSettings {
             max_retries: 1,
             max_wait: LIMIT,
         },
+        api_version: None,
         connect_timeout: LIMIT,
         head_timeout: LIMIT,
         idle_timeout: LIMIT,
@@ -456,6 +457,39 @@ async fn a_limit_that_the_model_does_not_have_is_not_sent() {
     let sent =
         [0, 1, 3, 4].map(|place: usize| standin.requests()[place].json()["max_tokens"].clone());
     assert_eq!(sent, [9000, 5000, 5000, 5000]);
+}
+
+/// Spec: [MODEL-799]
+#[actix::test]
+async fn a_version_that_the_server_refuses_is_named_no_more() {
+    let refuse = |text: &str| Reply::error(400, "invalid_request_error", text);
+    let refused = "anthropic-version: \"2023-06-01\" is not a valid version";
+    let versions = |standin: &Standin| {
+        let sent = standin.requests().into_iter();
+        let sent = sent.map(|request| request.header("anthropic-version").map(str::to_owned));
+        sent.map(Option::unwrap).collect::<Vec<_>>()
+    };
+    let (asked, script) = standin(vec![Model::new("m")]);
+    script.extend([refuse(refused), Reply::text("1"), Reply::text("2")]);
+    let mut subject = Subject::new(settings(&asked.base_url()), ModelExtensions::default());
+    assert_eq!(subject.call(plain("m")).await.unwrap(), "1");
+    assert_eq!(subject.call(plain("m")).await.unwrap(), "2");
+    assert_eq!(versions(&asked), ["2023-06-01", "2026-10-21", "2026-10-21"]);
+
+    // Each version is tried once, and one that is set is the only one.
+    let both = "anthropic-version is not supported";
+    for (set, tries) in [(None, 2), (Some(ApiVersion::October2026), 1)] {
+        let (asked, script) = standin(vec![Model::new("m")]);
+        script.extend([refuse(both), refuse(both), Reply::text("never")]);
+        let settings = ModelSettings {
+            api_version: set,
+            ..settings(&asked.base_url())
+        };
+        let mut subject = Subject::new(settings, ModelExtensions::default());
+        let failed = subject.call(plain("m")).await.unwrap_err();
+        assert!(failed.to_string().contains(both), "{failed}");
+        assert_eq!(versions(&asked).len(), tries, "{set:?}");
+    }
 }
 
 /// Spec: [MODEL-37]

@@ -12,6 +12,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::left_out::LeftOut;
+use super::version::ApiVersion;
 
 /// Time for which a lesson holds.
 const LIFETIME: Duration = Duration::from_secs(60 * 60);
@@ -39,6 +40,8 @@ struct Lessons {
     files: HashMap<String, Lesson<()>>,
     /// The maximum size of a reply that an error named.
     reply_maximum: Option<Lesson<u32>>,
+    /// The version of the API that it takes, where it refused another.
+    version: Option<Lesson<ApiVersion>>,
     /// The day on which it was said last that the model is soon no longer served, since the Unix epoch.
     told_of_end: Option<i64>,
 }
@@ -99,6 +102,29 @@ impl LearnedFacts {
         let lesson = self.find(key_source, model, |lessons| lessons.reply_maximum);
         let maximum = lesson.flatten().filter(Lesson::holds);
         maximum.map(|lesson| lesson.what)
+    }
+
+    /// Notes the version of the API to ask a model with, since another was refused.
+    pub(super) fn note_version(
+        &self,
+        key_source: Option<&Arc<str>>,
+        model: &Arc<str>,
+        version: ApiVersion,
+    ) {
+        self.teach(key_source, model, |lessons| {
+            lessons.version = Some(Lesson::new(version));
+        });
+    }
+
+    /// The version of the API to ask a model with, where another was refused.
+    pub(super) fn version(
+        &self,
+        key_source: Option<&Arc<str>>,
+        model: &Arc<str>,
+    ) -> Option<ApiVersion> {
+        let lesson = self.find(key_source, model, |lessons| lessons.version);
+        let version = lesson.flatten().filter(Lesson::holds);
+        version.map(|lesson| lesson.what)
     }
 
     /// Notes that it is said today that a model is soon no longer served; `false` if that was said today already.

@@ -39,6 +39,7 @@ mod surrogates;
 mod thinking;
 mod tool_input;
 mod transport;
+mod version;
 
 pub use actor::ModelActor;
 pub use assemble::{AssembledStep, Assembler};
@@ -61,6 +62,7 @@ pub use scripted::{ScriptedReply, ScriptedTransport};
 pub use settings::ModelSettings;
 pub use sse::{MAX_EVENT_BYTES, SseLines};
 pub use transport::{Transport, TransportRequest, TransportStream};
+pub use version::ApiVersion;
 
 #[cfg(test)]
 mod extensions_tests;

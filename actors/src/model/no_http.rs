@@ -4,6 +4,7 @@ use bytes::Bytes;
 
 use super::answer::{AttemptError, ReplyBytes};
 use super::settings::ApiAccess;
+use super::version::ApiVersion;
 use super::{ModelError, ModelSettings};
 use crate::clock::Clock;
 
@@ -22,6 +23,7 @@ impl Http {
         &self,
         _: &ApiAccess<'_>,
         _: Clock,
+        _: ApiVersion,
         _: usize,
         _: Vec<Bytes>,
     ) -> Result<ReplyBytes, AttemptError> {

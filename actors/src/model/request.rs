@@ -9,6 +9,7 @@ use serde_json::{Number, Value, json};
 use super::files::{Sight, blocks, most_tokens, needs_sight, placeholder};
 use super::left_out::LeftOut;
 use super::thinking::{takes_temperature, thinking_fields, thinks};
+use super::version::ApiVersion;
 use super::{ModelError, ModelInfo};
 use crate::attachment::AttachmentStore;
 use crate::budget::RequestSize;
@@ -401,13 +402,13 @@ impl ModelRequest {
     /// The body for this model, with the abilities that are known of it.
     pub(super) async fn whole_body(
         &self,
-        model: &str,
-        info: Option<&ModelInfo>,
+        target: RequestTarget<'_>,
         left_out: &LeftOut,
         store: &dyn AttachmentStore,
     ) -> Result<Vec<Bytes>, ModelError> {
+        let RequestTarget { model, info, .. } = target;
         let limit = self.limit(info);
-        let mut pieces = self.start(model, limit, &self.of_model(model, info).sent);
+        let mut pieces = self.start(model, limit, &self.of_model(target).sent);
         let mut size: usize = pieces.iter().map(Bytes::len).sum();
         for piece in &self.messages {
             let piece = match piece {
@@ -424,8 +425,8 @@ impl ModelRequest {
     }
 
     /// The settings that a model is not sent, and why, for the operator.
-    pub(super) fn not_sent(&self, model: &str, info: Option<&ModelInfo>) -> Option<String> {
-        let reasons = self.of_model(model, info).not_sent;
+    pub(super) fn not_sent(&self, target: RequestTarget<'_>) -> Option<String> {
+        let reasons = self.of_model(target).not_sent;
         (!reasons.is_empty()).then(|| reasons.join("; "))
     }
 
@@ -439,7 +440,12 @@ impl ModelRequest {
     }
 
     /// The fields whose values depend on what the model can do.
-    fn of_model(&self, model: &str, info: Option<&ModelInfo>) -> OfModel {
+    fn of_model(&self, target: RequestTarget<'_>) -> OfModel {
+        let RequestTarget {
+            model,
+            info,
+            version,
+        } = target;
         let mut fields = OfModel::default();
         if let Some(level) = self.head.thinking {
             let limit = self.limit(info);
@@ -455,6 +461,11 @@ impl ModelRequest {
             if !takes_temperature(model) {
                 let reason = format!("the temperature is not sent to {model}: it takes none");
                 fields.not_sent.push(reason);
+            } else if !version.takes_temperature() {
+                fields.not_sent.push(format!(
+                    "the temperature is not sent to {model}: version {} of the API takes none",
+                    version.date()
+                ));
             } else if thinks(&fields.sent) {
                 let reason = format!("the temperature is not sent to {model}: it thinks");
                 fields.not_sent.push(reason);
@@ -464,6 +475,17 @@ impl ModelRequest {
         }
         fields
     }
+}
+
+/// The model that a request is written for.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct RequestTarget<'a> {
+    /// Its id.
+    pub(super) model: &'a str,
+    /// Its abilities, where they are known.
+    pub(super) info: Option<&'a ModelInfo>,
+    /// The version of the API that it is asked with.
+    pub(super) version: ApiVersion,
 }
 
 /// The fields of a request that depend on the model.

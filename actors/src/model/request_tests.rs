@@ -102,7 +102,11 @@ fn every_turn_is_sent_with_the_same_settings() {
     };
     let head = RequestHead::new(settings());
     let start = |request: &ModelRequest| {
-        let pieces = request.start("m", 7, &request.of_model("claude-opus-5-5", None).sent);
+        let pieces = request.start(
+            "m",
+            7,
+            &request.of_model(target("claude-opus-5-5", None)).sent,
+        );
         String::from_utf8(pieces.concat()).unwrap()
     };
     let first = head.request(vec![RequestPiece::Json("{}".into())], true);
@@ -197,6 +201,14 @@ fn with_file(file: Attachment, thinking: Option<ThinkingLevel>) -> ModelRequest 
     head.request(messages, false)
 }
 
+fn target<'a>(model: &'a str, info: Option<&'a ModelInfo>) -> RequestTarget<'a> {
+    RequestTarget {
+        model,
+        info,
+        version: ApiVersion::June2023,
+    }
+}
+
 /// Spec: [MODEL-33] [MODEL-38]
 #[actix::test]
 async fn files_and_thinking_are_put_in_when_a_request_is_sent() {
@@ -205,7 +217,7 @@ async fn files_and_thinking_are_put_in_when_a_request_is_sent() {
     let file = Attachment { sha256, ..image() };
     let request = with_file(file, Some(ThinkingLevel::Medium));
     let all = LeftOut::default();
-    let body = request.whole_body("claude-opus-4-7", None, &all, &store);
+    let body = request.whole_body(target("claude-opus-4-7", None), &all, &store);
     let body: Value = serde_json::from_slice(&body.await.unwrap().concat()).unwrap();
     let source = json!({"type": "base64", "media_type": "image/png", "data": "YWJj"});
     let content = json!([{"type": "text", "text": "look"}, {"type": "image", "source": source}]);
@@ -232,7 +244,7 @@ async fn a_file_that_does_not_fit_is_not_even_read() {
     };
     let store = MemoryAttachments::default();
     let body = with_file(large, None)
-        .whole_body("m", None, &LeftOut::default(), &store)
+        .whole_body(target("m", None), &LeftOut::default(), &store)
         .await;
     assert!(matches!(body, Err(ModelError::TooLarge { .. })), "{body:?}");
 }
@@ -265,7 +277,7 @@ async fn a_limit_above_the_models_own_is_lowered() {
             ..settings("", &[])
         });
         let body = request
-            .whole_body("m", info, &LeftOut::default(), &store)
+            .whole_body(target("m", info), &LeftOut::default(), &store)
             .await
             .unwrap();
         let body: Value = serde_json::from_slice(&body.concat()).unwrap();
@@ -319,7 +331,7 @@ async fn a_budget_of_thinking_is_below_the_lowered_limit() {
     });
     let store = MemoryAttachments::default();
     let body = request
-        .whole_body("m", Some(&info), &LeftOut::default(), &store)
+        .whole_body(target("m", Some(&info)), &LeftOut::default(), &store)
         .await
         .unwrap();
     let body: Value = serde_json::from_slice(&body.concat()).unwrap();
@@ -350,11 +362,11 @@ fn what_a_model_can_do_matters_to_thinking_images_and_large_limits_only() {
     assert!(with_file(image(), None).needs_info());
 }
 
-/// Spec: [MODEL-66] [MODEL-67] [MODEL-70]
+/// Spec: [MODEL-66] [MODEL-67] [MODEL-70] [MODEL-798]
 #[test]
 fn a_temperature_is_sent_unless_the_model_takes_none_or_thinks() {
     let stops = ["END".to_owned()];
-    let made = |model, thinking| {
+    let made_for = |version, model, thinking| {
         let request = request(HeadSettings {
             max_tokens: 9000,
             temperature: Number::from_f64(0.5),
@@ -362,15 +374,20 @@ fn a_temperature_is_sent_unless_the_model_takes_none_or_thinks() {
             thinking,
             ..settings("", &[])
         });
-        let sent = request.of_model(model, None).sent;
+        let target = RequestTarget {
+            version,
+            ..target(model, None)
+        };
+        let sent = request.of_model(target).sent;
         let fields: Value = serde_json::from_str(&format!(r#"{{"x":0{sent}}}"#)).unwrap();
         let body = String::from_utf8(request.body(model).concat()).unwrap();
         assert!(
             body.contains(r#","stop_sequences":["END"],"stream":true"#),
             "{body}"
         );
-        (fields["temperature"].clone(), request.not_sent(model, None))
+        (fields["temperature"].clone(), request.not_sent(target))
     };
+    let made = |model, thinking| made_for(ApiVersion::June2023, model, thinking);
     let sent = (json!(0.5), None);
     assert_eq!(made("claude-haiku-4-5", None), sent);
     assert_eq!(made("claude-haiku-4-5", Some(ThinkingLevel::Off)), sent);
@@ -387,6 +404,14 @@ fn a_temperature_is_sent_unless_the_model_takes_none_or_thinks() {
     assert_eq!(temperature, 0.5);
     let reason = "the level of thinking high is not sent to tiny: how it thinks is not known";
     assert_eq!(remark.as_deref(), Some(reason));
+    // No model takes one under the newest version.
+    for model in ["claude-haiku-4-5", "tiny"] {
+        let reason = format!(
+            "the temperature is not sent to {model}: version 2026-10-21 of the API takes none"
+        );
+        let made = made_for(ApiVersion::October2026, model, None);
+        assert_eq!(made, not_sent(&reason));
+    }
 }
 
 /// Spec: [BUDGET-09]

@@ -4,6 +4,14 @@ use super::Check;
 use crate::api_error::ApiError;
 use crate::journal::find_header;
 
+/// The version that takes no sampling parameters, no citations of users and no documents in replies.
+const STRICT_VERSION: &str = "2026-10-21";
+
+/// True if a request names that version.
+pub(super) fn is_strict(headers: &[(String, String)]) -> bool {
+    find_header(headers, "anthropic-version") == Some(STRICT_VERSION)
+}
+
 /// Checks what every endpoint asks for: one key and the version.
 pub(crate) fn check_headers(headers: &[(String, String)]) -> Check {
     let key = find_header(headers, "x-api-key");
@@ -27,7 +35,7 @@ pub(crate) fn check_headers(headers: &[(String, String)]) -> Check {
     }?;
     match find_header(headers, "anthropic-version") {
         None => Err(ApiError::at("anthropic-version", "header is required")),
-        Some("2023-06-01" | "2023-01-01") => Ok(()),
+        Some("2023-01-01" | "2023-06-01" | STRICT_VERSION) => Ok(()),
         Some(other) => Err(ApiError::at(
             "anthropic-version",
             format!("\"{other}\" is not a valid version"),

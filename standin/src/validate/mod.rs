@@ -11,6 +11,7 @@ mod media;
 mod media_tests;
 mod messages;
 mod pairing;
+mod strict;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
@@ -110,6 +111,9 @@ pub(crate) fn validate_for(
         return Err(ApiError::invalid("The request body must be a JSON object"));
     };
     check_fields(endpoint, fields)?;
+    if headers::is_strict(headers) {
+        strict::check(&body)?;
+    }
     check_scalars(endpoint, &body)?;
     check_system(&body["system"])?;
     messages::check(&body["messages"])?;

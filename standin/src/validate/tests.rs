@@ -388,6 +388,82 @@ fn calls_and_results_are_paired() {
             after(json!([server, found, text("x")]), json!("go on")),
             "valid",
         ),
+        (
+            after(json!([found, text("x")]), json!("go on")),
+            "messages.1.content.0: unexpected `tool_use_id` s",
+        ),
+    ]);
+}
+
+#[test]
+fn the_version_of_october_2026_takes_no_sampling_no_citations_and_no_documents_in_replies() {
+    let versions = ["2023-01-01", "2023-06-01", "2026-10-21"];
+    let verdicts = |body: &Value| {
+        versions.map(|version| {
+            let mut headers = headers();
+            headers[1].1 = version.to_owned();
+            let checked = validate(Endpoint::Messages, &headers, body.to_string().as_bytes());
+            checked.map_or_else(|error| error.message, |_| "valid".to_owned())
+        })
+    };
+    let old = json!("claude-sonnet-4-6");
+    for (field, value) in [("temperature", 1), ("top_p", 1), ("top_k", 5)] {
+        let verdicts = verdicts(&body(json!({"model": old, field: value})));
+        assert_eq!(verdicts[..2], ["valid", "valid"], "{field}");
+        assert_eq!(
+            verdicts[2],
+            format!("{field}: Extra inputs are not permitted")
+        );
+    }
+    let cited = json!({"type": "text", "text": "x", "citations": [{"type": "char_location"}]});
+    let by_user = verdicts(&conversation(&[json!([cited])]));
+    assert_eq!(by_user[..2], ["valid", "valid"]);
+    assert!(by_user[2].starts_with("messages.0.content.0.text.citations: "));
+    let by_model = conversation(&[json!("hi"), json!([cited]), json!("next")]);
+    assert_eq!(verdicts(&by_model), ["valid"; 3]);
+}
+
+#[test]
+fn the_result_of_a_server_tool_beside_calls_is_in_the_next_reply() {
+    let server =
+        |id: &str| json!({"type": "server_tool_use", "id": id, "name": "web_fetch", "input": {}});
+    let found =
+        |id: &str| json!({"type": "web_fetch_tool_result", "tool_use_id": id, "content": {}});
+    let mixed = json!([text("x"), server("s"), call("a")]);
+    let talk = |rest: &[Value]| conversation(&[&[json!("hi"), mixed.clone()], rest].concat());
+    let results = json!([result("a")]);
+    check_rows(vec![
+        (talk(std::slice::from_ref(&results)), "valid"),
+        (
+            talk(&[
+                results.clone(),
+                json!([found("s"), text("y")]),
+                json!("next"),
+            ]),
+            "valid",
+        ),
+        // The next reply may do it again.
+        (
+            talk(&[
+                results.clone(),
+                json!([found("s"), server("r"), call("b")]),
+                json!([result("b")]),
+            ]),
+            "valid",
+        ),
+        (
+            talk(&[json!([result("a"), text("and now")])]),
+            "messages.2: `server_tool_use` s awaits its result",
+        ),
+        (
+            talk(&[results.clone(), json!([text("y")]), json!("next")]),
+            "messages.1.content.1: `server_tool_use` s was found without its result block",
+        ),
+        (
+            talk(&[results, json!([found("s"), found("r")]), json!("next")]),
+            "messages.3.content.1: unexpected `tool_use_id` r",
+        ),
+        (talk(&[]), "messages.1: `tool_use` ids were found"),
     ]);
 }
 

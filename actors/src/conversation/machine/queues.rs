@@ -164,11 +164,13 @@ impl Machine {
     }
 
     /// Says the steering that came while something was done before the request, such as a summary.
-    /// A reply that was paused continues first.
+    /// A reply that was paused, or that awaits the result of a tool of the API's own, continues
+    /// first.
     pub(super) fn drain_late(&mut self) -> Vec<Effect> {
+        let awaits = self.ledger.history().awaits_server_results();
         let is_due = self.run.as_ref().is_some_and(|run| {
             let has_room = !run.is_steered || run.plan.settings.steering_mode == QueueMode::All;
-            has_room && run.pauses == 0 && run.ending.is_none()
+            has_room && run.pauses == 0 && run.ending.is_none() && !awaits
         });
         if is_due {
             self.drain(Queue::Steer)

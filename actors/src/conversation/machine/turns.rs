@@ -33,7 +33,12 @@ impl Machine {
             return self.end("");
         }
         let mut effects = self.end_turn(Outcome::Completed);
-        effects.extend(self.drain(Queue::Steer));
+        // What is said before the API has given the result of its own tool costs that result; beyond
+        // the maximum, only a message lets the run go on.
+        let waits_for_server = self.ledger.history().awaits_server_results() && asked < max_turns;
+        if !waits_for_server {
+            effects.extend(self.drain(Queue::Steer));
+        }
         if !is_awaited && !is_steered {
             effects.extend(self.drain(Queue::FollowUp));
         }
@@ -146,8 +151,11 @@ impl Machine {
         run.is_steered = false;
         run.has_remark = false;
         run.step = RunStep::Model(call_id.clone());
-        // A reply that was paused is continued first, unless another run began since.
-        let is_due = run.turns == 1 || !self.ledger.history().is_paused();
+        // A reply that was paused, or that awaits the result of a tool of the API's own, is continued
+        // first, unless another run began since.
+        let history = self.ledger.history();
+        let goes_on = history.is_paused() || history.awaits_server_results();
+        let is_due = run.turns == 1 || !goes_on;
         let started = Record::TurnStarted {
             run: run.id,
             turn: run.turns,

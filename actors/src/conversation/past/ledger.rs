@@ -21,7 +21,7 @@ use crate::ids::{ItemId, RunId};
 use crate::journal::{
     Activity, BlockPiece, ModelTotals, Outcome, Record, Status, Totals, Unanswered,
 };
-use crate::reply::{Block, BlockKind, Object};
+use crate::reply::{Block, BlockKind, Object, StopReason};
 use crate::tool::{EndedJob, JobNote, SeenBefore, SeenFile, ToolCall, ToolOutcome, defined_name};
 
 /// Of how many commands of operators the next prompt tells, the last ones.
@@ -193,6 +193,7 @@ impl Ledger {
             Record::Block { index, block, .. } => self.add_block(*index, block.clone()),
             Record::ReplyEnded {
                 model,
+                stop_reason,
                 usage,
                 paused,
                 unanswered,
@@ -213,6 +214,10 @@ impl Ledger {
                 } else if *paused {
                     let blocks = self.take_reply();
                     self.history.push_paused(blocks);
+                } else if StopReason::from(stop_reason.as_str()).awaits_results() {
+                    let blocks = self.take_reply();
+                    self.history.push_tool_use(blocks, *unanswered);
+                    self.history.anchor(used);
                 } else {
                     self.push_reply(*unanswered);
                     self.history.anchor(used);
@@ -817,6 +822,9 @@ impl Ledger {
     fn end_run(&mut self, run: RunId, outcome: Outcome, message: &str, totals: &Totals) {
         self.end_reply(Unanswered::Interrupted);
         self.history.settle();
+        if outcome == Outcome::Cancelled {
+            self.history.drop_server_calls();
+        }
         self.run = None;
         self.budget = None;
         self.turn = None;

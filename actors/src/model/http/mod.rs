@@ -20,13 +20,14 @@ use super::answer::{AttemptError, ReplyBytes};
 use super::error::quote;
 use super::retry::{self, Hints};
 use super::settings::ApiAccess;
+use super::version::ApiVersion;
 use super::{Credential, ModelError, ModelSettings};
 use crate::clock::Clock;
 use crate::limit::within;
 use crate::secret::Redaction;
 
-/// The version of the API that this client speaks.
-const API_VERSION: &str = "2023-06-01";
+/// The header that names the version of the API.
+const VERSION: &str = "anthropic-version";
 /// Maximum number of calls at the same time.
 const MAX_CONNECTIONS: usize = 4096;
 /// Maximum size of a JSON document that is read as a whole, in bytes.
@@ -63,7 +64,6 @@ impl Http {
                 header::USER_AGENT,
                 concat!("harness/", env!("CARGO_PKG_VERSION")),
             ))
-            .add_default_header(("anthropic-version", API_VERSION))
             .finish();
         Self(client)
     }
@@ -73,6 +73,7 @@ impl Http {
         &self,
         access: &ApiAccess<'_>,
         clock: Clock,
+        version: ApiVersion,
         size: usize,
         body: Vec<Bytes>,
     ) -> Result<ReplyBytes, AttemptError> {
@@ -81,6 +82,7 @@ impl Http {
             .0
             .post(format!("{}/v1/messages", access.settings.base_url));
         let sent = authorized(request, &access.credential)
+            .insert_header((VERSION, version.date()))
             .insert_header((header::CONTENT_TYPE, "application/json"))
             .insert_header((header::ACCEPT, "text/event-stream"))
             .send_body(SizedStream::new(size as u64, pieces));
@@ -103,7 +105,10 @@ impl Http {
         path: &str,
     ) -> Result<Vec<u8>, ModelError> {
         let request = self.0.get(format!("{}{path}", access.settings.base_url));
-        let sent = authorized(request, &access.credential).send().await;
+        let sent = authorized(request, &access.credential)
+            .insert_header((VERSION, access.settings.first_version().date()))
+            .send()
+            .await;
         let mut answer = sent.map_err(|error| unsent(&error, access.settings))?;
         let status = answer.status();
         if !status.is_success() {

@@ -174,6 +174,7 @@ fn an_end_in_a_request_that_the_api_refused_is_sent_again_and_one_behind_a_pause
     paused.block(block(&web_search("w")));
     paused.end(StopReason::PauseTurn, 0);
     assert_eq!(sent(&paused, 1), 0);
+    paused.block(block(&web_results("w")));
     paused.ask_for(&["b"]);
     paused.ok(0, "x");
     assert_eq!(paused.last_message(), ["x", told]);

@@ -6,6 +6,7 @@
 )]
 
 use harness_protocol::QueueMode;
+use serde_json::json;
 
 use super::talk::{Talk, check_fates, message};
 use super::testing::*;
@@ -185,6 +186,51 @@ fn a_paused_reply_goes_on_undisturbed() {
     assert_eq!(talk.waiting(), ["s", "f"]);
     let next = talk.say("found");
     assert_eq!(next, ["replied", "turn ended", "prompt s", "turn 3", "ask"]);
+}
+
+/// Spec: [CONV-796] [CONV-797]
+#[test]
+fn what_waits_is_said_behind_the_result_of_the_apis_own_tool() {
+    let mixed = || {
+        let mut talk = Talk::new();
+        talk.prompt("hi");
+        talk.block(block(&web_search("w")));
+        talk.block(block(&tool_use("t")));
+        assert_eq!(talk.end(StopReason::ToolUse, 0), ["replied", "run t"]);
+        talk.steer("s");
+        talk
+    };
+    let mut talk = mixed();
+    let next = talk.ok(0, "x");
+    assert_eq!(next, ["result of t", "turn ended", "turn 2", "ask"]);
+    assert_eq!(talk.waiting(), ["s"]);
+    let asked = messages(&talk.machine);
+    let reply = assistant(&json!([web_search("w"), tool_use("t")]));
+    let results = user(&json!([result("t", "x", false)]));
+    assert_eq!(
+        asked.as_array().unwrap()[1..],
+        json!([reply, results]).as_array().unwrap()[..]
+    );
+
+    talk.block(block(&web_results("w")));
+    let next = talk.say("found");
+    assert_eq!(next, ["replied", "turn ended", "prompt s", "turn 3", "ask"]);
+    let found = assistant(&json!([web_results("w"), text("found")]));
+    let expected = json!([reply, results, found, user(&json!([text("s")]))]);
+    assert_eq!(
+        messages(&talk.machine).as_array().unwrap()[1..],
+        expected.as_array().unwrap()[..]
+    );
+
+    // A cancel in between ends the wait for the result.
+    let mut talk = mixed();
+    talk.cancel();
+    talk.ok(0, "x");
+    assert!(!talk.machine.history().awaits_server_results());
+    assert_eq!(
+        messages(&talk.machine)[1],
+        assistant(&json!([tool_use("t")]))
+    );
 }
 
 /// Spec: [CONV-75]

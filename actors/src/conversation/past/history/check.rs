@@ -11,6 +11,7 @@ use serde_json::Value;
 pub fn first_violation(messages: &[Value]) -> Option<String> {
     let mut ids = HashSet::new();
     let mut called: Vec<&str> = Vec::new();
+    let mut awaited: Vec<&str> = Vec::new();
     for (number, message) in messages.iter().enumerate() {
         let role = if number % 2 == 0 { "user" } else { "assistant" };
         if message["role"] != role {
@@ -25,6 +26,10 @@ pub fn first_violation(messages: &[Value]) -> Option<String> {
             return Some(format!("message {number}: {wrong}"));
         }
         called = of_type(blocks, "tool_use", "id").collect();
+        awaited = match server_calls(role, blocks, &awaited, number + 1 == messages.len()) {
+            Ok(awaited) => awaited,
+            Err(wrong) => return Some(format!("message {number}: {wrong}")),
+        };
         if let Some(id) = called.iter().find(|id| !ids.insert(**id)) {
             return Some(format!("message {number}: a call has the id {id} again"));
         }
@@ -56,6 +61,56 @@ fn wrong_results(blocks: &[Value], called: &[&str]) -> Option<String> {
         return Some("results do not come first".to_owned());
     }
     (results.len() > called.len()).then(|| "a call has two results".to_owned())
+}
+
+/// The calls of the API's own tools that are open behind a message, if `awaited` were before it;
+/// else the fault in it. A call is answered in its message, or in the next reply if calls of our
+/// tools are beside it and the message between has their results alone.
+fn server_calls<'a>(
+    role: &str,
+    blocks: &'a [Value],
+    awaited: &[&'a str],
+    is_last: bool,
+) -> Result<Vec<&'a str>, String> {
+    let kind = |block: &Value| block["type"].as_str().unwrap_or_default().to_owned();
+    if role == "user" {
+        let has_more = blocks.iter().any(|block| kind(block) != "tool_result");
+        return match awaited.first() {
+            Some(id) if has_more => Err(format!("more than results, but {id} awaits its own")),
+            Some(_) | None => Ok(awaited.to_vec()),
+        };
+    }
+    let results = blocks.iter();
+    let results = results.filter(|block| kind(block).ends_with("_tool_result"));
+    let results: Vec<&str> = results
+        .filter_map(|block| block["tool_use_id"].as_str())
+        .collect();
+    if let Some(id) = awaited.iter().find(|id| !results.contains(id)) {
+        return Err(format!(
+            "the call {id} of the API's own tools has no result"
+        ));
+    }
+    let called = of_type(blocks, "server_tool_use", "id");
+    let called: Vec<&str> = called
+        .chain(of_type(blocks, "mcp_tool_use", "id"))
+        .collect();
+    let is_known = |id: &&&str| called.contains(*id) || awaited.contains(*id);
+    if let Some(id) = results.iter().find(|id| !is_known(id)) {
+        return Err(format!(
+            "the result {id} of the API's own tools has no call"
+        ));
+    }
+    let open: Vec<&str> = called
+        .into_iter()
+        .filter(|id| !results.contains(id))
+        .collect();
+    let may_wait = is_last || of_type(blocks, "tool_use", "id").next().is_some();
+    match open.first() {
+        Some(id) if !may_wait => Err(format!(
+            "the call {id} of the API's own tools has no result"
+        )),
+        Some(_) | None => Ok(open),
+    }
 }
 
 fn of_type<'a>(blocks: &'a [Value], kind: &'a str, key: &'a str) -> impl Iterator<Item = &'a str> {

@@ -296,6 +296,118 @@ fn calls_that_the_api_ran_itself_stay_with_their_results() {
     ]);
 }
 
+/// A past that ends with results beside an open call of the API's own tools.
+fn mixed() -> History {
+    let mut history = prompted();
+    let reply = json!([text("a"), web_search("s"), call("t")]);
+    history.push_tool_use(blocks(&reply), Unanswered::Interrupted);
+    history.push_result("t", "x", false);
+    history
+}
+
+/// The messages of [`mixed`], the reply with or without the open call.
+fn mixed_messages(is_open: bool) -> [Value; 3] {
+    let reply = match is_open {
+        true => json!([text("a"), web_search("s"), call("t")]),
+        false => json!([text("a"), call("t")]),
+    };
+    [
+        user(&json!([text("hi")])),
+        assistant(&reply),
+        user(&json!([result("t", "x", false)])),
+    ]
+}
+
+/// Spec: [CONV-38] [CONV-796]
+#[test]
+fn an_open_call_of_the_apis_own_tools_beside_calls_is_answered_in_the_next_reply() {
+    let mut history = mixed();
+    assert!(history.awaits_server_results());
+    let open = mixed_messages(true);
+    assert_eq!(sent(&history), json!(open).to_string());
+
+    let next = json!([web_results("s"), text("b"), web_search("r"), call("u")]);
+    history.push_tool_use(blocks(&next), Unanswered::Interrupted);
+    history.push_result("u", "y", false);
+    let answered = [&open[..], &[assistant(&next)]].concat();
+    let behind = [&answered[..], &[user(&json!([result("u", "y", false)]))]].concat();
+    assert_eq!(sent(&history), json!(behind).to_string());
+
+    // A pause of the reply that has the result changes nothing.
+    history.push_paused(blocks(&json!([web_results("r"), web_search("q")])));
+    assert!(!history.awaits_server_results());
+    let paused = assistant(&json!([web_results("r"), web_search("q")]));
+    let paused = [&behind[..], &[paused]].concat();
+    assert_eq!(sent(&history), json!(paused).to_string());
+    history.push_reply(
+        blocks(&json!([web_results("q"), text("c")])),
+        Unanswered::Interrupted,
+    );
+    let whole = [
+        web_results("r"),
+        web_search("q"),
+        web_results("q"),
+        text("c"),
+    ];
+    let whole = [&behind[..], &[assistant(&json!(whole))]].concat();
+    assert_eq!(sent(&history), json!(whole).to_string());
+
+    // Taken back, it is awaited again.
+    assert!(history.take_back_reply());
+    assert!(history.awaits_server_results());
+    assert_eq!(sent(&history), json!(behind).to_string());
+}
+
+/// Spec: [CONV-797]
+#[test]
+fn an_open_call_of_the_apis_own_tools_that_gets_no_result_is_left_out() {
+    let dropped = mixed_messages(false);
+    let changes: [Change; 3] = [
+        ("nothing else", |history| history.drop_server_calls()),
+        ("a reply without the result", |history| {
+            history.push_reply(blocks(&json!([text("b")])), Unanswered::Interrupted);
+        }),
+        ("a prompt", |history| history.push_prompt("next", &[])),
+    ];
+    for (name, change) in changes {
+        let mut history = mixed();
+        change(&mut history);
+        assert!(!history.awaits_server_results(), "{name}");
+        let sent: Vec<Value> = serde_json::from_str(&sent(&history)).unwrap();
+        assert_eq!(sent[..2], dropped[..2], "{name}");
+        assert_eq!(sent[2]["content"][0], dropped[2]["content"][0], "{name}");
+    }
+    // Without a call of our tools that was to be answered there is no next reply to have it.
+    let mut history = prompted();
+    let reply = json!([text("a"), web_search("s")]);
+    history.push_tool_use(blocks(&reply), Unanswered::Interrupted);
+    let expected = json!([user(&json!([text("hi")])), assistant(&json!([text("a")]))]);
+    assert_eq!(sent(&history), expected.to_string());
+    // The API refused the request: what may be the reason is not sent again.
+    let mut history = mixed();
+    assert!(history.leave_out_refused().is_empty());
+    let sent: Vec<Value> = serde_json::from_str(&sent(&history)).unwrap();
+    assert_eq!(sent[1], dropped[1]);
+}
+
+/// Spec: [CONV-796]
+#[test]
+fn a_summary_never_parts_an_open_call_from_its_result() {
+    for kept in 0..=5 {
+        let mut history = mixed();
+        let next = json!([web_results("s"), text("b")]);
+        history.push_reply(blocks(&next), Unanswered::Interrupted);
+        history.push_prompt("next", &[]);
+        history.compact("S", kept);
+        let sent: Vec<Value> = serde_json::from_str(&sent(&history)).unwrap();
+        let has = |kind: &str| Value::from(sent.clone()).to_string().contains(kind);
+        let has_call = has("server_tool_use");
+        assert_eq!(has_call, has("web_search_tool_result"), "{kept} kept");
+        assert_eq!(has_call, kept > 1, "{kept} kept");
+        assert_eq!(first_violation(&sent), None, "{kept} kept");
+    }
+}
+
 /// Spec: [CONV-33]
 #[test]
 fn a_reply_with_nothing_to_send_back_leaves_roles_alternating() {

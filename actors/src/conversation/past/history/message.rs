@@ -9,6 +9,7 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::estimate::{self, MessageSize};
+use super::sendable::{answers_earlier_call, open_server_calls};
 use crate::model::RequestPiece;
 use crate::reply::Block;
 
@@ -40,6 +41,10 @@ pub(super) enum MessageAuthor {
         thinks: bool,
         /// Whether it begins with thinking.
         begins_thinking: bool,
+        /// True if it has a call of the API's own tools without its result.
+        awaits_results: bool,
+        /// True if it has a result whose call is in the reply before it.
+        answers_earlier: bool,
     },
 }
 
@@ -71,6 +76,8 @@ impl SerializedMessage {
         let kind = MessageAuthor::Assistant {
             thinks: content.iter().any(|block| block.is_thinking()),
             begins_thinking: content.first().is_some_and(|block| block.is_thinking()),
+            awaits_results: !open_server_calls(content.iter().copied()).is_empty(),
+            answers_earlier: answers_earlier_call(content.iter().copied()),
         };
         Self {
             kind,
@@ -81,7 +88,31 @@ impl SerializedMessage {
 
     /// True if the kept part of the past may begin with it: not with results, whose calls would be missing.
     pub(super) fn may_begin(&self) -> bool {
-        !matches!(self.kind, MessageAuthor::User { answers: true })
+        match self.kind {
+            MessageAuthor::User { answers } => !answers,
+            MessageAuthor::Assistant {
+                answers_earlier, ..
+            } => !answers_earlier,
+        }
+    }
+
+    /// True if it has a call of the API's own tools without its result.
+    pub(super) fn awaits_results(&self) -> bool {
+        matches!(
+            self.kind,
+            MessageAuthor::Assistant {
+                awaits_results: true,
+                ..
+            }
+        )
+    }
+
+    /// The blocks of a reply that is sent back.
+    pub(super) fn blocks(&self) -> Vec<Block> {
+        let message = self.value();
+        let content = message.get("content").and_then(Value::as_array);
+        let object = |block: &Value| block.as_object().cloned().map(Block::new);
+        content.into_iter().flatten().filter_map(object).collect()
     }
 
     /// Whether it is a prompt, without results.
@@ -159,9 +190,15 @@ impl SerializedMessage {
 
     /// Leaves thinking out; tells whether there was any.
     pub(super) fn strip_thinking(&mut self) -> bool {
-        if !matches!(self.kind, MessageAuthor::Assistant { thinks: true, .. }) {
+        let MessageAuthor::Assistant {
+            thinks: true,
+            awaits_results,
+            answers_earlier,
+            ..
+        } = self.kind
+        else {
             return false;
-        }
+        };
         let json = self.json();
         let Ok(message) = serde_json::from_slice::<RawMessage<'_>>(&json) else {
             return false;
@@ -181,6 +218,8 @@ impl SerializedMessage {
             kind: MessageAuthor::Assistant {
                 thinks: false,
                 begins_thinking: false,
+                awaits_results,
+                answers_earlier,
             },
             chars,
             pieces: pieces(ASSISTANT, items, None),

@@ -9,7 +9,7 @@
 //!
 //! Source: `messages-api` documentation on tool use, and the 400s that public trackers report.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use bytes::Bytes;
 use harness_protocol::Attachment;
@@ -26,7 +26,7 @@ use estimate::Meter;
 use message::SerializedMessage;
 use open::{OpenMessage, PromptPart};
 use sealed::{SealedMessages, push_comma};
-use sendable::{as_name, sendable};
+use sendable::{ReplyEnding, as_name, open_server_calls, sendable, without_unanswered};
 
 mod check;
 mod compact;
@@ -86,6 +86,8 @@ impl History {
     pub fn push_prompt(&mut self, content: &str, attachments: &[Attachment]) {
         // A reply that was paused does not go on any more.
         self.push_reply(Vec::new(), Unanswered::Interrupted);
+        // Nothing but results may stand between a call of the API's own tools and its result.
+        self.drop_server_calls();
         self.may_take_back = false;
         self.left_out = None;
         self.open.attach(attachments);
@@ -117,14 +119,26 @@ impl History {
     /// answered with that get no result. A reply with nothing to send back leaves the user
     /// message open, so that roles alternate.
     pub fn push_reply(&mut self, blocks: Vec<Block>, unanswered: Unanswered) {
+        self.push_ended(blocks, unanswered, ReplyEnding::Final);
+    }
+
+    /// Adds a reply that waits for the results of its calls, as [`Self::push_reply`] does, but a call
+    /// of the API's own tools beside them stays though it has no result: the next reply begins with
+    /// that, as long as the message between them has results alone.
+    pub fn push_tool_use(&mut self, blocks: Vec<Block>, unanswered: Unanswered) {
+        self.push_ended(blocks, unanswered, ReplyEnding::ToolUse);
+    }
+
+    fn push_ended(&mut self, blocks: Vec<Block>, unanswered: Unanswered, ending: ReplyEnding) {
         let mut reply = std::mem::take(&mut self.paused);
         reply.extend(blocks);
-        let content = sendable(&reply, false);
+        let content = sendable(&reply, ending, &self.awaited_server_calls());
         if content.is_empty() {
             // There is nothing of it to take back.
             self.may_take_back = false;
             return;
         }
+        self.settle_server_calls(&content);
         self.left_out = None;
         self.begin_with_user();
         let answers = OpenMessage::answering(&content, unanswered);
@@ -154,7 +168,11 @@ impl History {
         let mut reply = std::mem::take(&mut self.paused);
         reply.extend(blocks);
         // What follows is a reply to what is sent back, so what is not sent now never is.
-        self.paused = sendable(&reply, true).into_iter().cloned().collect();
+        let content = sendable(&reply, ReplyEnding::Paused, &self.awaited_server_calls());
+        if !content.is_empty() {
+            self.settle_server_calls(&content);
+        }
+        self.paused = content.into_iter().cloned().collect();
         // The API refuses white space at the end of a request, and its end is this.
         if let Some(last) = self.paused.last_mut() {
             last.trim_end();
@@ -162,6 +180,47 @@ impl History {
         if !self.paused.is_empty() {
             self.begin_with_user();
         }
+    }
+
+    /// True if a call of the API's own tools has no result yet: the next reply begins with it, if
+    /// nothing but results of tools is said before.
+    #[must_use]
+    pub fn awaits_server_results(&self) -> bool {
+        let last = self.sealed.messages().last();
+        self.paused.is_empty() && last.is_some_and(SerializedMessage::awaits_results)
+    }
+
+    /// The calls of the API's own tools that have no result yet.
+    fn awaited_server_calls(&self) -> HashSet<String> {
+        let last = self.sealed.messages().last();
+        let Some(last) = last.filter(|last| last.awaits_results()) else {
+            return HashSet::new();
+        };
+        let blocks = last.blocks();
+        let open = open_server_calls(blocks.iter());
+        open.into_iter().map(str::to_owned).collect()
+    }
+
+    /// Leaves the calls of the API's own tools out that have no result yet.
+    pub fn drop_server_calls(&mut self) {
+        self.settle_server_calls(&[]);
+    }
+
+    /// Leaves those of them out that the reply to their results does not answer.
+    fn settle_server_calls(&mut self, reply: &[&Block]) {
+        let last = self.sealed.messages().last();
+        let Some(last) = last.filter(|last| last.awaits_results()) else {
+            return;
+        };
+        let blocks = last.blocks();
+        let kept = without_unanswered(&blocks, reply);
+        if kept.len() == blocks.len() {
+            return;
+        }
+        let settled = SerializedMessage::assistant(&kept, None);
+        self.sealed.pop();
+        self.sealed.push(settled);
+        self.meter.forget();
     }
 
     /// A reply follows on a user message, even where a damaged journal has none.
@@ -203,6 +262,7 @@ impl History {
             self.paused.clear();
             return Vec::new(); // The API took the message before it: it replied to it.
         }
+        self.drop_server_calls();
         self.left_out = Some(self.open.clone());
         self.open.parts.clear();
         if let Some(summary) = &mut self.summary
@@ -329,7 +389,7 @@ impl History {
     pub fn is_kept(&self, blocks: Vec<Block>) -> bool {
         let mut reply = self.paused.clone();
         reply.extend(blocks);
-        !sendable(&reply, false).is_empty()
+        !sendable(&reply, ReplyEnding::Final, &self.awaited_server_calls()).is_empty()
     }
 
     /// Whether there is a reply behind which nothing came, so that it can be taken back.

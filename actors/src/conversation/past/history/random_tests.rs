@@ -15,6 +15,9 @@ enum Step {
     /// The model's blocks, the number of its calls, and how many of them have results.
     Reply(Vec<Value>, usize, usize),
     Pause,
+    /// A reply with a call of one of our tools beside one of the API's own, that answers the calls
+    /// before it or not.
+    Mixed(bool),
     /// Something that changes what was said.
     Strip,
     TakeBack,
@@ -39,6 +42,7 @@ fn said() -> impl Strategy<Value = Step> {
             Step::Reply(reply.as_array().unwrap().clone(), calls, results)
         }),
         1 => Just(Step::Pause),
+        2 => any::<bool>().prop_map(Step::Mixed),
     ]
 }
 
@@ -90,6 +94,24 @@ fn act(history: &mut History, number: usize, step: &Step) {
         Step::Pause => {
             let paused = json!([thinking("s"), text("w"), web_search(&format!("s{number}"))]);
             history.push_paused(blocks(&paused));
+        }
+        Step::Mixed(answers) => {
+            let awaited = history.awaited_server_calls();
+            let results = awaited
+                .iter()
+                .filter(|_| *answers)
+                .map(|id| web_results(id));
+            let mut reply: Vec<Value> = results.collect();
+            let id = format!("t{number}");
+            reply.extend([
+                text("m"),
+                thinking("s"),
+                web_search(&format!("s{number}")),
+                call(&id),
+            ]);
+            history.push_tool_use(blocks(&Value::from(reply)), Unanswered::Interrupted);
+            history.push_result(&id, "result", false);
+            history.anchor(number as u64 * 40);
         }
         Step::Strip => history.strip_thinking(),
         Step::TakeBack => {
@@ -233,7 +255,8 @@ proptest! {
         let mut before = Vec::new();
         for (number, step) in steps.iter().enumerate() {
             // A pause is followed by what goes on from it, or by nothing that was in it.
-            let was_paused = !history.paused.is_empty();
+            // The same holds for an open call of the API's own tools.
+            let was_paused = !history.paused.is_empty() || history.awaits_server_results();
             act(&mut history, number, step);
             let now = begin(&history);
             if !was_paused {

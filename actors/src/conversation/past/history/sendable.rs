@@ -6,24 +6,39 @@ use serde_json::Value;
 
 use crate::reply::{Block, BlockKind};
 
-/// The blocks of a reply that the API takes back, in an order that it takes. `paused`: the reply
-/// goes on, so a call of the API's own tools may still wait for its result.
+/// The end of a reply. It decides on the calls of the API's own tools that have no result in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ReplyEnding {
+    /// The API continues the reply: they stay.
+    Paused,
+    /// The API awaits the results of the calls of our tools: beside such a call they stay, and the
+    /// next reply begins with their results.
+    ToolUse,
+    /// The reply is complete: they are left out.
+    Final,
+}
+
+/// The blocks of a reply that the API takes back, in an order that it takes. `awaited`: the calls of
+/// the API's own tools that the reply before it left open.
 ///
 /// Calls before the last fallback belong to an attempt that was refused. The API refuses a fallback
 /// block in a request without the beta of that name, and then thinking beside it, so neither is
 /// sent.
-pub(super) fn sendable(reply: &[Block], paused: bool) -> Vec<&Block> {
+pub(super) fn sendable<'a>(
+    reply: &'a [Block],
+    ending: ReplyEnding,
+    awaited: &HashSet<String>,
+) -> Vec<&'a Block> {
     let fallback = reply.iter().rposition(Block::is_fallback);
     let is_superseded = |place: usize| fallback.is_some_and(|fallback| place < fallback);
-    let mut called = HashSet::new();
-    let mut answered = HashSet::new();
-    for block in reply {
-        if let BlockKind::ServerToolCall { id } = block.kind() {
-            called.insert(id);
-        } else if let BlockKind::ServerToolResult { call_id } = block.kind() {
-            answered.insert(call_id);
-        }
-    }
+    let called = ids(reply, server_call);
+    let answered = ids(reply, server_result);
+    let is_own_call = |(place, block): (usize, &Block)| is_call(block) && !is_superseded(place);
+    let keeps_open = match ending {
+        ReplyEnding::Paused => true,
+        ReplyEnding::ToolUse => reply.iter().enumerate().any(is_own_call),
+        ReplyEnding::Final => false,
+    };
     let mut kept: Vec<&Block> = reply
         .iter()
         .enumerate()
@@ -33,25 +48,97 @@ pub(super) fn sendable(reply: &[Block], paused: bool) -> Vec<&Block> {
             BlockKind::RedactedThinking => fallback.is_none(),
             BlockKind::ToolCall { .. } => !is_superseded(*place),
             BlockKind::ServerToolCall { id } => {
-                (paused && !is_superseded(*place)) || answered.contains(id)
+                (keeps_open && !is_superseded(*place)) || answered.contains(id)
             }
-            BlockKind::ServerToolResult { call_id } => called.contains(call_id),
+            BlockKind::ServerToolResult { call_id } => {
+                called.contains(call_id) || awaited.contains(call_id)
+            }
             BlockKind::Unknown => false,
         })
         .map(|(_, block)| block)
         .collect();
     // The API refuses text after a tool call, so all calls go to the end then.
-    let is_call = |block: &Block| matches!(block.kind(), BlockKind::ToolCall { .. });
     let is_text = |block: &&Block| matches!(block.kind(), BlockKind::Text(_));
     if let Some(first_call) = kept.iter().position(|block| is_call(block))
         && kept[first_call..].iter().any(is_text)
     {
         kept.sort_by_key(|block| is_call(block));
     }
+    trim_thinking(&mut kept);
+    kept
+}
+
+/// A reply that was sent back with open calls of the API's own tools, without those of them that
+/// `next`, the reply behind it, does not answer.
+pub(super) fn without_unanswered<'a>(reply: &'a [Block], next: &[&Block]) -> Vec<&'a Block> {
+    let answered = ids(next.iter().copied(), server_result);
+    let here = ids(reply, server_result);
+    let is_kept = |block: &&Block| match server_call(block) {
+        Some(id) => here.contains(id) || answered.contains(id),
+        None => true,
+    };
+    let mut kept: Vec<&Block> = reply.iter().filter(is_kept).collect();
+    trim_thinking(&mut kept);
+    kept
+}
+
+/// The calls of the API's own tools in a reply that have no result in it.
+pub(super) fn open_server_calls<'a>(
+    reply: impl Iterator<Item = &'a Block> + Clone,
+) -> HashSet<&'a str> {
+    let answered = ids(reply.clone(), server_result);
+    let called = ids(reply, server_call);
+    called.difference(&answered).copied().collect()
+}
+
+/// True if a reply has the result of a call that is in none of its blocks.
+pub(super) fn answers_earlier_call<'a>(reply: impl Iterator<Item = &'a Block> + Clone) -> bool {
+    let answered = ids(reply.clone(), server_result);
+    !answered.is_subset(&ids(reply, server_call))
+}
+
+/// No reply may end in thinking.
+fn trim_thinking(kept: &mut Vec<&Block>) {
     while kept.last().is_some_and(|block| block.is_thinking()) {
         kept.pop();
     }
-    kept
+}
+
+fn is_call(block: &Block) -> bool {
+    matches!(block.kind(), BlockKind::ToolCall { .. })
+}
+
+/// The id of a call of the API's own tools.
+fn server_call(block: &Block) -> Option<&str> {
+    match block.kind() {
+        BlockKind::ServerToolCall { id } => Some(id),
+        BlockKind::Text(_)
+        | BlockKind::Thinking { .. }
+        | BlockKind::RedactedThinking
+        | BlockKind::ToolCall { .. }
+        | BlockKind::ServerToolResult { .. }
+        | BlockKind::Unknown => None,
+    }
+}
+
+/// The id of the call that a result of the API's own tools answers.
+fn server_result(block: &Block) -> Option<&str> {
+    match block.kind() {
+        BlockKind::ServerToolResult { call_id } => Some(call_id),
+        BlockKind::Text(_)
+        | BlockKind::Thinking { .. }
+        | BlockKind::RedactedThinking
+        | BlockKind::ToolCall { .. }
+        | BlockKind::ServerToolCall { .. }
+        | BlockKind::Unknown => None,
+    }
+}
+
+fn ids<'a>(
+    blocks: impl IntoIterator<Item = &'a Block>,
+    id: impl Fn(&'a Block) -> Option<&'a str>,
+) -> HashSet<&'a str> {
+    blocks.into_iter().filter_map(id).collect()
 }
 
 /// A block as it was received, but for what the API would refuse to see again: fields that it
