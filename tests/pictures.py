@@ -38,6 +38,7 @@ ESCAPE = re.compile(r"\x1b\[([0-9;]*)m")
 # What differs from run to run.
 AGE = re.compile(r"\b\d+(?:\.\d+)? ?(?:ms|s|min)\b|\bnow\b")
 PROCESS = re.compile(r"process \d+ at http://127\.0\.0\.1:\d+")
+CUT_END = re.compile(r"^0 s ·.{0,6}$", re.MULTILINE)
 COMMIT = re.compile(r"\b[0-9a-f]{7}\b")
 
 
@@ -142,6 +143,8 @@ def text_of(picture):
     """The text of a picture, with the same ages and commits everywhere."""
     pieces = re.findall(r"<text [^>]*>([^<]*)</text>", picture)
     text = AGE.sub("0 s", html.unescape("\n".join(pieces)).replace(NO_BREAK, " "))
+    # A window cuts the line of a run's end, and how much of it is left depends on the length of its age.
+    text = CUT_END.sub("0 s", text)
     # Ages are in columns.
     return COMMIT.sub("0000000", re.sub(" +", " ", text))
 

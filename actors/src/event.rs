@@ -7,6 +7,7 @@ use harness_protocol::{ActivityState, DeltaKind, EndOutcome as ShownOutcome, Eve
 use crate::journal::{Activity, Outcome, Record, Totals};
 use crate::reply::{Block, BlockKind, Object};
 use crate::tool::defined_name;
+use crate::web;
 
 /// An event that is shown and not written down.
 #[derive(Debug, Clone, PartialEq)]
@@ -339,10 +340,12 @@ pub fn event(record: &Record, timestamp: u64) -> Event {
 /// The event as `GET /events` carries it: with the fields of the first version. `None` if its type is not carried.
 #[must_use]
 pub fn plain(event: &Event) -> Option<Cow<'_, Event>> {
-    let has_later_fields = matches!(
-        event,
-        Event::User { .. } | Event::ToolResult { .. } | Event::Reasoning { .. }
-    );
+    let has_sources = matches!(event, Event::Text { sources, .. } if !sources.is_empty());
+    let has_later_fields = has_sources
+        || matches!(
+            event,
+            Event::User { .. } | Event::ToolResult { .. } | Event::Reasoning { .. }
+        );
     if !has_later_fields
         && !matches!(
             event,
@@ -386,6 +389,8 @@ fn leave_later_fields_out(event: &mut Event) {
         *extent = None;
     } else if let Event::Reasoning { duration_ms, .. } = event {
         *duration_ms = None;
+    } else if let Event::Text { sources, .. } = event {
+        sources.clear();
     }
 }
 
@@ -419,6 +424,7 @@ fn block_event(block: &Block, partial: bool, duration_ms: Option<u64>, timestamp
         BlockKind::Text(text) => Event::Text {
             content: text.to_owned(),
             partial,
+            sources: web::sources(block),
             timestamp,
         },
         BlockKind::Thinking { thinking, .. } if !thinking.is_empty() => Event::Reasoning {
@@ -438,6 +444,7 @@ fn block_event(block: &Block, partial: bool, duration_ms: Option<u64>, timestamp
         | BlockKind::ServerToolResult { .. }
         | BlockKind::Unknown => Event::Block {
             block_type: block.type_name().to_owned(),
+            web: web::step(block),
             timestamp,
         },
     }
@@ -468,6 +475,7 @@ pub fn usage(totals: &Totals) -> TokenUsage {
         output_tokens: totals.output_tokens,
         cache_creation_input_tokens: totals.cache_creation_input_tokens,
         cache_read_input_tokens: totals.cache_read_input_tokens,
+        web_search_requests: totals.web_search_requests,
     }
 }
 

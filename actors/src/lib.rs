@@ -117,6 +117,7 @@ mod send;
 pub mod storage;
 mod threads;
 pub mod tool;
+mod web;
 pub mod workflow;
 
 pub use attachment::{AttachmentStore, MemoryAttachments};

@@ -153,6 +153,19 @@ impl Block {
         }
     }
 
+    /// The block without the citations that are not wanted.
+    pub(crate) fn retain_citations(&mut self, is_wanted: impl FnMut(&Value) -> bool) {
+        let Some(Value::Array(citations)) = self.0.get_mut("citations") else {
+            return;
+        };
+        let before = citations.len();
+        citations.retain(is_wanted);
+        // A list that came empty is sent back so.
+        if before > 0 && citations.is_empty() {
+            self.0.remove("citations");
+        }
+    }
+
     /// The block under another id.
     pub(crate) fn set_id(&mut self, id: String) {
         self.0.insert("id".into(), id.into());
@@ -252,7 +265,14 @@ impl Usage {
             output_tokens: self.count("output_tokens"),
             cache_creation_input_tokens: self.count("cache_creation_input_tokens"),
             cache_read_input_tokens: self.count("cache_read_input_tokens"),
+            web_search_requests: self.searches(),
         }
+    }
+
+    /// The searches of the web that the API ran.
+    fn searches(&self) -> u64 {
+        let ran = self.0.get("server_tool_use").and_then(Value::as_object);
+        ran.map_or(0, |ran| Self(ran.clone()).count("web_search_requests"))
     }
 
     /// Everything that was reported.

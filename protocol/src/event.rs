@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::{
     Approval, Attachment, ContextWindow, Extent, FileChange, HeldRule, JobChanges, JobEnd, Queue,
-    Scope, Settings, UndoneFile, Verdict, Withdrawal,
+    Scope, Settings, UndoneFile, Verdict, WebSource, WebStep, Withdrawal,
 };
 
 /// One event of a conversation. Lasting events carry `timestamp`, in whole Unix seconds, and their
@@ -47,6 +47,9 @@ pub enum Event {
         /// True when a cancel cut the block short; left out otherwise.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         partial: bool,
+        /// The pages that it cites, each once.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        sources: Vec<WebSource>,
         /// Unix seconds.
         timestamp: u64,
     },
@@ -191,10 +194,14 @@ pub enum Event {
         /// Unix seconds.
         timestamp: u64,
     },
-    /// A block of the reply without readable content is complete, for example redacted thinking.
+    /// A block of the reply without readable content is complete, for example redacted thinking, or
+    /// a step of a tool that the API runs itself.
     Block {
         /// The API's type of the block.
         block_type: String,
+        /// The step of a tool of the API.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        web: Option<WebStep>,
         /// Unix seconds.
         timestamp: u64,
     },
@@ -783,9 +790,45 @@ pub struct TokenUsage {
     pub cache_creation_input_tokens: u64,
     /// Read from the API's cache.
     pub cache_read_input_tokens: u64,
+    /// Searches of the web, which have a price of their own.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub web_search_requests: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde wants a reference")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 impl TokenUsage {
+    /// Both together.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        self.each(other, u64::saturating_add)
+    }
+
+    /// The difference to earlier counts.
+    #[must_use]
+    pub fn since(self, earlier: Self) -> Self {
+        self.each(earlier, u64::saturating_sub)
+    }
+
+    fn each(self, other: Self, both: fn(u64, u64) -> u64) -> Self {
+        Self {
+            input_tokens: both(self.input_tokens, other.input_tokens),
+            output_tokens: both(self.output_tokens, other.output_tokens),
+            cache_creation_input_tokens: both(
+                self.cache_creation_input_tokens,
+                other.cache_creation_input_tokens,
+            ),
+            cache_read_input_tokens: both(
+                self.cache_read_input_tokens,
+                other.cache_read_input_tokens,
+            ),
+            web_search_requests: both(self.web_search_requests, other.web_search_requests),
+        }
+    }
+
     /// All tokens together: what the next request sends of the past, if it follows a reply.
     #[must_use]
     pub fn total(&self) -> u64 {

@@ -24,6 +24,7 @@ mod setting;
 mod settings;
 mod undo;
 mod usage;
+mod web;
 pub mod words;
 mod workflow;
 mod workflow_past;
@@ -65,10 +66,12 @@ pub use service::{
 pub use setting::{SettingKind, SettingRow};
 pub use settings::{
     ApprovalMode, ChangeSettings, FullSettings, NO_TOOLS, OWN_LIMIT, QueueMode, SETTINGS, Settings,
-    SettingsAnswer, SettingsPatch, THINKING_LEVELS, ThinkingLevel, ToolExecution, are_no_tools,
+    SettingsAnswer, SettingsPatch, THINKING_LEVELS, ThinkingLevel, ToolExecution, WEB_TOOLS,
+    WebSearch, are_no_tools,
 };
 pub use undo::{UndoAnswer, UndoOrder, UndoOutcome, UndoTo, UndoneFile};
 pub use usage::{ContextWindow, ModelUsage, RunUsage, UsageAnswer};
+pub use web::{WebSource, WebStep};
 pub use workflow::{
     AnswerGate, ApplyWorkflowFile, ChangeFeature, NewWorkflow, PauseWorkflow, PlainWorkflowOrder,
     ResumeWorkflow, RunWorkflow, WorkflowFeature, WorkflowGate, WorkflowLimits, WorkflowList,

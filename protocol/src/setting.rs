@@ -8,6 +8,8 @@ use crate::settings::SETTINGS;
 const MAX_TEXT: usize = 1024 * 1024;
 /// Maximum length of a name, in bytes.
 const MAX_NAME: usize = 4096;
+/// Maximum length of a domain, in bytes.
+const MAX_DOMAIN: usize = 253;
 /// Maximum number of texts in a list.
 const MAX_TEXTS: usize = 64;
 /// Maximum number of characters of a refused value that an error repeats.
@@ -50,6 +52,8 @@ pub enum SettingKind {
     Names,
     /// Texts that are not blank, with the blanks at their ends.
     Texts,
+    /// Domains of the web, all of them with `-` in front or none.
+    Domains,
     /// The name that an operator gave to a key. Only conversations have it.
     KeySource,
 }
@@ -90,6 +94,7 @@ impl SettingKind {
             Self::Switch => Some("BOOL"),
             Self::Names => Some("NAMES"),
             Self::Texts => Some("TEXTS"),
+            Self::Domains => Some("DOMAINS"),
             Self::KeySource => None,
         }
     }
@@ -99,7 +104,7 @@ impl SettingKind {
     pub fn read(self, text: &str) -> Value {
         let word = text.trim();
         match self {
-            Self::Names => between_commas(word),
+            Self::Names | Self::Domains => between_commas(word),
             // As JSON a text can hold anything, commas and line ends too.
             Self::Texts => match serde_json::from_str::<Vec<String>>(word) {
                 Ok(texts) => texts.into(),
@@ -140,6 +145,10 @@ impl SettingKind {
                 [rest @ .., last] if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),
                 names => names.concat(),
             },
+            Self::Domains => format!(
+                "a list of at most {MAX_TEXTS} domains such as docs.rs, without https:// and without a \
+                 path, all of them with - in front or none"
+            ),
             Self::Names => {
                 "a list of names of tools; empty for all, and [\"none\"] for no tool".to_owned()
             }
@@ -176,12 +185,36 @@ impl SettingKind {
                 texts.len() <= MAX_TEXTS && texts.iter().all(says_something)
             }),
             Self::OneOf(_, names) => text.is_some_and(|text| names.contains(&text)),
+            Self::Domains => value.as_array().is_some_and(|domains| are_domains(domains)),
             Self::Names => value
                 .as_array()
                 .is_some_and(|names| names.iter().all(Value::is_string)),
             Self::KeySource => text.is_some_and(|text| is_name(text) && !text.starts_with("sk-")),
         }
     }
+}
+
+/// True if these are domains that the API takes, and all are to be reached or none. A path, which the API's search
+/// would take and its fetch would ignore, is none.
+///
+/// Source: the API's documentation of web search and web fetch: no scheme, ASCII.
+fn are_domains(domains: &[Value]) -> bool {
+    let texts: Option<Vec<&str>> = domains.iter().map(Value::as_str).collect();
+    let Some(domains) = texts else {
+        return false;
+    };
+    let blocked = domains.iter().filter(|domain| domain.starts_with('-'));
+    let blocked = blocked.count();
+    let is_of_name = |char: char| char.is_ascii_alphanumeric() || char == '-';
+    let is_name = |name: &str| !name.is_empty() && name.chars().all(is_of_name);
+    let is_domain = |domain: &&str| {
+        let domain = domain.strip_prefix('-').unwrap_or(domain);
+        let is_short = domain.len() <= MAX_DOMAIN && !domain.starts_with('-');
+        is_short && domain.contains('.') && domain.split('.').all(is_name)
+    };
+    domains.len() <= MAX_TEXTS
+        && (blocked == 0 || blocked == domains.len())
+        && domains.iter().all(is_domain)
 }
 
 /// The texts between the commas of a text.
@@ -342,6 +375,37 @@ mod tests {
         assert!(unknown.ends_with(", wake"), "{unknown}");
     }
 
+    /// Spec: [WEB-01] [WEB-03]
+    #[test]
+    fn domains_are_all_to_be_reached_or_none_of_them() {
+        let domains = SettingRow::named("web_domains").unwrap();
+        for taken in [
+            json!([]),
+            json!(["docs.rs", "a.b.example"]),
+            json!(["-docs.rs", "-a-b.example"]),
+        ] {
+            assert_eq!(domains.check(&taken), Ok(()), "{taken}");
+        }
+        for refused in [
+            json!(["https://docs.rs"]),
+            json!(["docs.rs", "-a.example"]),
+            json!(["dücs.rs"]),
+            json!(["localhost"]),
+            json!(["a.example/b"]),
+            json!(["a..example"]),
+            json!(["--a.example"]),
+            json!([""]),
+            json!(["a.example ."]),
+            json!([7]),
+            json!("docs.rs"),
+        ] {
+            let error = domains.check(&refused).unwrap_err();
+            assert!(error.contains("without https://"), "{error}");
+        }
+        let searches = SettingRow::named("web_search").unwrap();
+        assert!(searches.check(&json!(true)).is_err());
+    }
+
     /// Spec: [CLI-74]
     #[test]
     fn a_text_of_a_command_line_is_a_value_of_the_kind_or_stays_a_text() {
@@ -364,6 +428,11 @@ mod tests {
             ),
             ("stop_sequences", "[END]", json!(["[END]"])),
             ("stop_sequences", "", json!([])),
+            (
+                "web_domains",
+                "-a.example, -b.example",
+                json!(["-a.example", "-b.example"]),
+            ),
             ("active_tools", "none", json!(["none"])),
             ("system_prompt", " as it is ", json!(" as it is ")),
         ] {

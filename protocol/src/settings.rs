@@ -117,6 +117,19 @@ settings! {
     /// names are ignored.
     active_tools: Vec<String> => Vec<String> = Vec::new(),
         SettingKind::Names, "Tools that the model is offered; all if empty, or none";
+    /// Permission to search the web with the API's own tool.
+    web_search: WebSearch => WebSearch = WebSearch::default(),
+        SettingKind::OneOf("WHEN", &["auto", "on", "off"]),
+        "Whether the model may search the web with the API's own tool: on, off, or auto for new conversations at api.anthropic.com";
+    /// True if the model may fetch pages of the web with the API's own tool.
+    web_fetch: bool => bool = false,
+        SettingKind::Switch,
+        "Whether the model may fetch pages of the web with the API's own tool, which can carry data out";
+    /// The domains that the API's tools for the web may reach, or with `-` in front those that they may not; all if
+    /// empty.
+    web_domains: Vec<String> => Vec<String> = Vec::new(),
+        SettingKind::Domains,
+        "Domains that search and fetch may reach, or with - in front those that they may not; all if empty";
     /// The order in which the tool calls of one reply run.
     tool_execution: ToolExecution => ToolExecution = ToolExecution::default(),
         SettingKind::OneOf("MODE", &["sequential_fail_fast", "sequential", "parallel"]),
@@ -171,6 +184,8 @@ settings! {
 pub const OWN_LIMIT: u32 = 0;
 /// In place of all names of tools: the model is offered none.
 pub const NO_TOOLS: &str = "none";
+/// The names of the tools for the web, which the API runs itself: the one that searches and the one that fetches.
+pub const WEB_TOOLS: [&str; 2] = ["web_search", "web_fetch"];
 /// The largest number of tokens that a setting can be.
 const MAX_TOKENS: u64 = 1_000_000_000;
 /// The longest time that can be set: a year.
@@ -290,6 +305,19 @@ pub enum ApprovalMode {
     Locked,
 }
 
+/// The conversations in which the model may search the web.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WebSearch {
+    /// In conversations that began where the service offers it by itself.
+    #[default]
+    Auto,
+    /// Always.
+    On,
+    /// Never.
+    Off,
+}
+
 /// Number of messages that are taken from a queue at a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -367,6 +395,7 @@ mod tests {
                 SettingKind::Decimal(_, _, to) => json!(to),
                 SettingKind::OneOf(_, names) => json!(names[1]),
                 SettingKind::Names | SettingKind::Texts => json!(["a", "b"]),
+                SettingKind::Domains => json!(["a.example", "b.example"]),
             };
             let set = json!({ setting.name: value });
             let settings = parse(set.clone()).unwrap().apply(&Settings::default());

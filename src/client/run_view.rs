@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use harness_protocol::words::{self, CallEnd, EventWords};
 use harness_protocol::{
     ActivityState, Approval, ConversationSnapshot, ConversationState, DeltaKind, EndOutcome, Event,
-    Verdict, Withdrawal,
+    Verdict, WebStep, Withdrawal,
 };
 
 use harness_tui::CallOutput;
@@ -128,7 +128,10 @@ impl RunView {
                 text: piece,
             } => text(self.text.piece(*index, *offset, piece)),
             Event::Text {
-                content, partial, ..
+                content,
+                partial,
+                sources,
+                ..
             } => {
                 self.texts += 1;
                 text(if *partial {
@@ -136,6 +139,9 @@ impl RunView {
                 } else {
                     self.text.finished(content)
                 });
+                let sources = words::web_sources(sources, 1);
+                let sources = sources.lines().map(|line| visible::short(line, MAX_TOOL));
+                seen.shown.extend(sources.map(ShownItem::Note));
             }
             Event::RunEnded {
                 run_id,
@@ -208,6 +214,16 @@ impl RunView {
                 Some(format!("< {name}: {}", visible::short(&end, MAX_TOOL)))
             }
             Event::CallsSkipped { reason, .. } => Some(format!("< {reason}")),
+            Event::Block {
+                web: Some(step), ..
+            } => {
+                let mark = match step {
+                    WebStep::Called { .. } => '>',
+                    WebStep::Found { .. } | WebStep::Failed { .. } => '<',
+                };
+                let line = words::web_step(step).replace("\n ", ";");
+                Some(format!("{mark} {}", visible::short(&line, MAX_TOOL)))
+            }
             Event::Status {
                 state: ActivityState::Thinking,
                 message,

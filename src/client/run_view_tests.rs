@@ -239,3 +239,24 @@ fn how_a_run_ended_is_told_in_one_line_unless_it_is_the_usual_way() {
         assert!(end.is_some());
     }
 }
+
+/// Spec: [WEB-05]
+#[test]
+fn what_is_done_on_the_web_is_remarked_and_the_sources_of_a_text_below_it() {
+    let news = json!({"title": "News", "url": "https://news.example/3"});
+    let called = json!({"type": "block", "block_type": "server_tool_use", "timestamp": 1,
+        "web": {"step": "called", "tool": "web_search", "input": "version 3"}});
+    let found = json!({"type": "block", "block_type": "web_search_tool_result", "timestamp": 1,
+        "web": {"step": "found", "sources": [news]}});
+    let cited = json!({"type": "text", "content": "In May.", "sources": [news], "timestamp": 1});
+    let (text, notes, _) = seen(&[user(2), called, found, cited, ended(2, "completed", "")]);
+    assert_eq!(text, "In May.\n");
+    assert_eq!(
+        notes,
+        [
+            "> web_search: version 3",
+            "< 1 page; News · news.example",
+            "[1] News · news.example"
+        ]
+    );
+}

@@ -3,7 +3,7 @@
 use harness_actors::model::{ApiVersion, Caching};
 use harness_actors::standard_tools;
 use harness_actors::tool::{COMMAND_TOOLS, Registry};
-use harness_protocol::{NO_TOOLS, SettingKind};
+use harness_protocol::{NO_TOOLS, SettingKind, WEB_TOOLS};
 use serde_json::Value;
 
 use super::error::SettingError;
@@ -93,7 +93,7 @@ pub(super) fn of_kind(raw: &RawSetting, kind: SettingKind) -> Result<Value, Sett
             ..
         } => whole_number::<u64>(raw, from..=to)?.into(),
         SettingKind::Switch => switch(raw)?.into(),
-        SettingKind::Decimal(..) | SettingKind::Texts => checked(raw, kind)?,
+        SettingKind::Decimal(..) | SettingKind::Texts | SettingKind::Domains => checked(raw, kind)?,
         SettingKind::OneOf(_, names) => one_of(raw, names)?.into(),
         SettingKind::Model | SettingKind::KeySource => header_text(raw)?.into(),
         SettingKind::Text => kind.read(&raw.text),
@@ -114,13 +114,19 @@ fn checked(raw: &RawSetting, kind: SettingKind) -> Result<Value, SettingError> {
 fn names_of_tools(raw: &RawSetting, kind: SettingKind) -> Result<Value, SettingError> {
     let given = kind.read(&raw.text);
     let tools = Registry::new(standard_tools()).unwrap_or_default();
-    let is_tool = |name: &str| tools.get(name).is_some() || COMMAND_TOOLS.contains(&name);
+    let is_tool = |name: &str| {
+        tools.get(name).is_some() || COMMAND_TOOLS.contains(&name) || WEB_TOOLS.contains(&name)
+    };
     let is_known = |name: &Value| name.as_str().is_some_and(is_tool);
     match given.as_array().map(Vec::as_slice) {
         Some([name]) if name == NO_TOOLS => Ok(given),
         Some(names) if names.iter().all(is_known) => Ok(given),
         _ => {
-            let tools: Vec<&str> = tools.names().chain(COMMAND_TOOLS).collect();
+            let tools: Vec<&str> = tools
+                .names()
+                .chain(COMMAND_TOOLS)
+                .chain(WEB_TOOLS)
+                .collect();
             let rule = format!(
                 "be names of tools with commas, of {}, or {NO_TOOLS}",
                 tools.join(", ")

@@ -113,7 +113,12 @@ fn raw(
 
 /// True if a setting is a list of texts.
 fn is_list(key: Key) -> bool {
-    let is_list = |kind| matches!(kind, SettingKind::Names | SettingKind::Texts);
+    let is_list = |kind| {
+        matches!(
+            kind,
+            SettingKind::Names | SettingKind::Texts | SettingKind::Domains
+        )
+    };
     key == Key::AllowedHosts || kind(key).is_some_and(is_list)
 }
 

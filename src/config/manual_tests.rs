@@ -34,6 +34,7 @@ fn values(kind: SettingKind) -> String {
         }
         SettingKind::Names => "names with commas".to_owned(),
         SettingKind::Texts => "texts with commas, or a JSON list".to_owned(),
+        SettingKind::Domains => "domains with commas".to_owned(),
         SettingKind::Decimal(_, from, to) => format!("a number from {from} to {to}"),
         SettingKind::KeySource => "a name in `key_sources`".to_owned(),
     }

@@ -63,6 +63,7 @@ async fn a_large_event_is_handed_out_in_slices() {
     let (mut stream, broadcast, end) = stream().await;
     let event = Event::Text {
         content: "x".repeat(10 * PIECE),
+        sources: Vec::new(),
         partial: false,
         timestamp: 0,
     };
@@ -92,6 +93,7 @@ async fn a_stream_whose_token_was_replaced_says_so_but_not_within_an_event() {
         if is_within_event {
             let event = Event::Text {
                 content: "x".repeat(10 * PIECE),
+                sources: Vec::new(),
                 partial: false,
                 timestamp: 0,
             };

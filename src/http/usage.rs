@@ -31,8 +31,8 @@ fn sums(totals: &Totals, prices: &Prices, kept_for: KeptFor) -> UsageAnswer {
     let mut models: Vec<ModelUsage> = Vec::new();
     let mut told_apart = TokenUsage::default();
     for (model, counts) in &totals.models {
-        let all = sum(counts.usage, counts.long);
-        told_apart = sum(told_apart, all);
+        let all = counts.usage.plus(counts.long);
+        told_apart = told_apart.plus(all);
         models.push(ModelUsage {
             cost_usd: prices.cost(model, counts, kept_for),
             usage: all,
@@ -51,19 +51,6 @@ fn sums(totals: &Totals, prices: &Prices, kept_for: KeptFor) -> UsageAnswer {
         usage: whole,
         prices_as_of: prices.as_of().to_owned(),
         last_run: None,
-    }
-}
-
-fn sum(one: TokenUsage, other: TokenUsage) -> TokenUsage {
-    TokenUsage {
-        input_tokens: one.input_tokens.saturating_add(other.input_tokens),
-        output_tokens: one.output_tokens.saturating_add(other.output_tokens),
-        cache_creation_input_tokens: one
-            .cache_creation_input_tokens
-            .saturating_add(other.cache_creation_input_tokens),
-        cache_read_input_tokens: one
-            .cache_read_input_tokens
-            .saturating_add(other.cache_read_input_tokens),
     }
 }
 

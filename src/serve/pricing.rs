@@ -19,6 +19,8 @@ const PARTS_OF_A_DOLLAR: f64 = 1e9;
 #[derive(Debug, Clone, Default, Deserialize)]
 pub(crate) struct Prices {
     as_of: String,
+    /// The price of one search of the web, whatever the model.
+    web_search: f64,
     models: BTreeMap<String, Price>,
 }
 
@@ -90,8 +92,17 @@ impl Prices {
             price.long()?.cost(&counts.long, kept)
         };
         let prices = price.prices;
-        let cost = prices.cost(&counts.usage, kept) + of_long;
+        let searches = counts.usage.plus(counts.long).web_search_requests;
+        let cost = prices.cost(&counts.usage, kept) + of_long + self.searches(searches);
         Some(rounded(cost))
+    }
+
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "no conversation has 2^53 searches, and a cost is rounded anyway"
+    )]
+    fn searches(&self, number: u64) -> f64 {
+        number as f64 * self.web_search
     }
 
     /// Whether the model has a price here.
@@ -202,6 +213,7 @@ mod tests {
             output_tokens: output,
             cache_creation_input_tokens: written,
             cache_read_input_tokens: read,
+            web_search_requests: 0,
         };
         ModelTotals {
             usage: usage_of(usage),
@@ -262,6 +274,18 @@ mod tests {
         );
     }
 
+    /// Spec: [HTTP-69] [WEB-06]
+    #[test]
+    fn a_search_has_a_price_of_its_own() {
+        let searched = ModelTotals::of_reply(&TokenUsage {
+            web_search_requests: 3,
+            ..TokenUsage::default()
+        });
+        let cost = |model| Prices::built_in().cost(model, &searched, KeptFor::FiveMinutes);
+        assert_eq!(cost("claude-opus-5-5"), Some(0.03));
+        assert_eq!(cost("some-model"), None);
+    }
+
     /// Spec: [HTTP-68]
     #[test]
     fn nothing_costs_nothing_and_not_less() {
@@ -314,8 +338,9 @@ mod tests {
         let for_an_hour = highest("claude-opus-5", 1, KeptFor::OneHour);
         assert_eq!(for_an_hour, Some((10_000_000, 25_000_000)));
         // The price of longer requests of this one is not known.
-        assert_eq!(five_minutes("claude-opus-4-6", 100_000), of_opus);
-        assert_eq!(five_minutes("claude-opus-4-6", 100_001), None);
+        let of_sonnet = Some((3_750_000, 15_000_000));
+        assert_eq!(five_minutes("claude-sonnet-4-5", 100_000), of_sonnet);
+        assert_eq!(five_minutes("claude-sonnet-4-5", 100_001), None);
         assert_eq!(five_minutes("some-model", 1), None);
     }
 
@@ -344,6 +369,7 @@ mod tests {
                         output_tokens,
                         cache_creation_input_tokens: written,
                         cache_read_input_tokens: read,
+                        web_search_requests: 0,
                     });
                     let cost = prices.cost(&model, &counted).unwrap();
                     assert!(cost <= most.div_ceil(1_000_000), "{model} {usage:?}");

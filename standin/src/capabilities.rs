@@ -27,6 +27,8 @@ pub struct Capabilities {
     pub enabled: bool,
     /// True if it takes `thinking` of the type `disabled`.
     pub disabled: bool,
+    /// True if its highest efforts do not go with `thinking` of the type `disabled`.
+    pub thinks_at_high_efforts: bool,
     /// True if it omits the text of its thinking unless a request asks for it.
     pub quiet: bool,
     /// True if it sees images.
@@ -50,6 +52,7 @@ impl Capabilities {
             adaptive: true,
             enabled: true,
             disabled: true,
+            thinks_at_high_efforts: false,
             quiet: false,
             image_input: true,
             pdf_input: true,
@@ -77,13 +80,22 @@ impl Capabilities {
             (_, version) if version > (5, 0) => Binding::Conversation,
             _ => Binding::Model,
         };
-        let always_thinks = id == "claude-opus-5-5";
+        let always_thinks = match family {
+            "fable" | "mythos" => true,
+            "opus" | "sonnet" => version >= (5, 5),
+            _ => false,
+        };
+        let first_fable = family == "fable" && version == (5, 0);
         Self {
             enabled: false,
             disabled: !always_thinks,
+            thinks_at_high_efforts: matches!(
+                (family, version),
+                ("opus", (5, 0)) | ("haiku", (5, 5))
+            ),
             quiet: true,
             sampling: false,
-            forced_tools: !always_thinks,
+            forced_tools: !always_thinks || first_fable,
             binding,
             ..everything
         }
@@ -156,9 +168,9 @@ mod tests {
             ("claude-opus-4-6", 4, true, true, true, Model),
             ("claude-opus-4-7", 5, true, false, true, Model),
             ("claude-opus-4-8", 5, true, false, true, Model),
-            ("claude-fable-5", 5, true, false, true, Model),
-            ("claude-fable-5-1", 5, true, false, true, Conversation),
-            ("claude-sonnet-5-5", 5, true, false, true, Conversation),
+            ("claude-fable-5", 5, true, false, false, Model),
+            ("claude-fable-5-1", 5, true, false, false, Conversation),
+            ("claude-sonnet-5-5", 5, true, false, false, Conversation),
             ("claude-opus-5-5", 5, true, false, false, Conversation),
             (
                 "claude-haiku-5-5",

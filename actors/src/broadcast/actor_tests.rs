@@ -43,6 +43,7 @@ fn broadcaster_with(seq: u64, now: Now) -> (Addr<BroadcastActor>, Attendance) {
 pub(in crate::broadcast) fn text(content: &str) -> Event {
     Event::Text {
         content: content.to_owned(),
+        sources: Vec::new(),
         partial: false,
         timestamp: 1,
     }
@@ -293,6 +294,7 @@ async fn the_plain_view_has_the_six_types_only() {
         r#""run_id":1,"key":"k-1","by":"ci","#,
         r#""run_id":1,"queue":"steer","item":1,"#,
         r#""duration_ms":12,"extent":{"lines":2,"of_lines":10000},"#,
+        r#""sources":[{"title":"News","url":"https://news.example/3"}],"#,
         r#""duration_ms":7,"extent":{"hits":1,"files":1,"more":true},"#,
     ];
     let without = |line: String| later.iter().fold(line, |line, part| line.replace(part, ""));

@@ -7,8 +7,6 @@ mod prices;
 
 use std::collections::BTreeMap;
 
-use harness_protocol::TokenUsage;
-
 use crate::journal::{ModelTotals, Totals};
 
 pub use prices::{NoPrices, PriceList, TokenPrices};
@@ -112,24 +110,11 @@ pub fn used<'a>(
     now.models.iter().map(|(model, totals)| {
         let was = before.get(model).copied().unwrap_or_default();
         let used = ModelTotals {
-            usage: difference(was.usage, totals.usage),
-            long: difference(was.long, totals.long),
+            usage: totals.usage.since(was.usage),
+            long: totals.long.since(was.long),
         };
         (model.as_str(), used)
     })
-}
-
-fn difference(was: TokenUsage, now: TokenUsage) -> TokenUsage {
-    TokenUsage {
-        input_tokens: now.input_tokens.saturating_sub(was.input_tokens),
-        output_tokens: now.output_tokens.saturating_sub(was.output_tokens),
-        cache_creation_input_tokens: now
-            .cache_creation_input_tokens
-            .saturating_sub(was.cache_creation_input_tokens),
-        cache_read_input_tokens: now
-            .cache_read_input_tokens
-            .saturating_sub(was.cache_read_input_tokens),
-    }
 }
 
 #[cfg(test)]

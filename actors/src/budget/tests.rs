@@ -1,5 +1,6 @@
 //! Reservations against a limit, and what is left of it.
 
+use harness_protocol::TokenUsage;
 use proptest::prelude::*;
 
 use super::*;

@@ -1,11 +1,13 @@
 //! Messages as a text that the model summarizes.
 
+use harness_protocol::words;
 use serde_json::Value;
 
 use super::prompt::{enclosed, overhead};
 use super::{Goal, SummaryFiles};
 use crate::reply::{Block, BlockKind};
 use crate::tool::Registry;
+use crate::web;
 
 /// Maximum number of characters of a result, of the input of a call and of a thought.
 const MAX_RESULT: usize = 2000;
@@ -52,8 +54,8 @@ fn entry(block: &Value, is_user: bool) -> Option<String> {
             Some(format!("[tool call]: {call}"))
         }
         BlockKind::ServerToolCall { .. } | BlockKind::ServerToolResult { .. } => {
-            let json = serde_json::to_string(block.json()).unwrap_or_default();
-            Some(quoted_turn(block.type_name(), &json, MAX_RESULT))
+            let told = words::web_step(&web::step(&block)?);
+            Some(quoted_turn(block.type_name(), &told, MAX_RESULT))
         }
         BlockKind::Thinking { .. } | BlockKind::RedactedThinking | BlockKind::Unknown => None,
     }

@@ -588,6 +588,9 @@ pub struct Totals {
     pub cache_creation_input_tokens: u64,
     /// Tokens that the API read from its cache.
     pub cache_read_input_tokens: u64,
+    /// Searches of the web that the API ran.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub web_search_requests: u64,
     /// The token counts by model.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub models: BTreeMap<String, ModelTotals>,
@@ -622,6 +625,9 @@ pub struct Totals {
     /// True if the model receives a summary in place of the beginning.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub compacted: bool,
+    /// True if a message of the user repeats what a tool or a command brought.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub repeats_others: bool,
     /// The names of the tools that the conversation is offered, if they are on record.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tools: Option<Vec<String>>,

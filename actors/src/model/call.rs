@@ -78,7 +78,11 @@ impl ModelCall {
                 Ok(()) => continue,
                 Err(refused) => refused,
             };
-            if self.lower_reply_maximum(&refused.error) || self.change_version(&refused.error) {
+            if self.lower_reply_maximum(&refused.error)
+                || self.change_version(&refused.error)
+                || self.leave_server_tools_out(&refused.error)
+                || self.leave_thinking_out(&refused.error)
+            {
                 continue;
             }
             self.learn_window(&refused.error);
@@ -115,8 +119,20 @@ impl ModelCall {
     async fn prepare(&mut self) -> Result<Prepared, AttemptError> {
         let model = model_to_ask(self.order.request.model(), &self.successors);
         let source = self.order.request.key_source();
-        if let Some(maximum) = self.catalog.learned().reply_maximum(source, &model) {
+        let learned = self.catalog.learned();
+        let maximum = learned.reply_maximum(source, &model);
+        let conversation = &self.order.call_id.conversation;
+        let has_no_server_tools = learned.has_no_server_tools(source, &model);
+        let has_no_thinking = learned.has_no_thinking(source, &model, conversation);
+        if let Some(maximum) = maximum {
             self.order.request.limit_reply(maximum);
+        }
+        // Another call may have learned it since this one was prepared.
+        if has_no_server_tools && self.order.request.leave_server_tools_out() {
+            self.prepared = None;
+        }
+        if has_no_thinking && self.order.request.leave_thinking_out() {
+            self.prepared = None;
         }
         let request = &self.order.request;
         if let Some(prepared) = self.prepared.as_ref().filter(|last| last.model == model) {
@@ -319,14 +335,7 @@ impl ModelCall {
             return Some(self.failed_with_files.take().unwrap_or(refused));
         };
         self.left_out = left_out;
-        self.prepared = None;
-        let error = &refused.error;
-        log::warn!("call {}: without {names}: {error}", self.order.call_id);
-        let event = ModelEvent::Adapted {
-            call_id: self.order.call_id.clone(),
-            remark: format!("asking again without {names}: {error}"),
-        };
-        tell(&self.order.reply_to, event);
+        self.ask_again(&format!("without {names}"), &refused.error);
         self.failed_with_files.get_or_insert(refused);
         None
     }
@@ -368,17 +377,20 @@ impl ModelCall {
         let source = self.order.request.key_source();
         let learned = self.catalog.learned();
         learned.note_reply_maximum(source, &prepared.model, maximum);
-        log::warn!(
-            "call {}: with max_tokens {maximum}: {error}",
-            self.order.call_id
-        );
-        let event = ModelEvent::Adapted {
-            call_id: self.order.call_id.clone(),
-            remark: format!("asking again with max_tokens {maximum}: {error}"),
-        };
-        tell(&self.order.reply_to, event);
-        self.prepared = None;
+        self.ask_again(&format!("with max_tokens {maximum}"), error);
         true
+    }
+
+    /// Says that the request is made once more, and how. Its body is prepared again for that.
+    fn ask_again(&mut self, how: &str, error: &ModelError) {
+        let call_id = self.order.call_id.clone();
+        let remark = format!("asking again {how}: {error}");
+        log::warn!("call {call_id}: {remark}");
+        tell(
+            &self.order.reply_to,
+            ModelEvent::Adapted { call_id, remark },
+        );
+        self.prepared = None;
     }
 
     /// Takes the other version of the API after a refusal that names the one that was sent, for this
@@ -398,17 +410,43 @@ impl ModelCall {
         let source = self.order.request.key_source();
         let learned = self.catalog.learned();
         learned.note_version(source, &prepared.model, version);
-        let remark = format!(
-            "asking again with version {} of the API: {error}",
-            version.date()
+        self.ask_again(
+            &format!("with version {} of the API", version.date()),
+            error,
         );
-        log::warn!("call {}: {remark}", self.order.call_id);
-        let call_id = self.order.call_id.clone();
-        tell(
-            &self.order.reply_to,
-            ModelEvent::Adapted { call_id, remark },
-        );
-        self.prepared = None;
+        true
+    }
+
+    /// Leaves the tools out that the API runs itself after a refusal of them, for this request and those to that
+    /// model within an hour; `false` if there is another reason.
+    fn leave_server_tools_out(&mut self, error: &ModelError) -> bool {
+        let Some(prepared) = &self.prepared else {
+            return false;
+        };
+        if self.shown || !self.order.request.is_refused_for_server_tools(error) {
+            return false;
+        }
+        let source = self.order.request.key_source();
+        let learned = self.catalog.learned();
+        learned.note_no_server_tools(source, &prepared.model);
+        self.ask_again("without web tools", error);
+        true
+    }
+
+    /// Leaves all thinking of the past out after a refusal of it, for this request and those of the conversation to
+    /// that model within an hour; `false` if there is another reason.
+    fn leave_thinking_out(&mut self, error: &ModelError) -> bool {
+        let Some(prepared) = &self.prepared else {
+            return false;
+        };
+        if self.shown || !self.order.request.is_refused_for_thinking(error) {
+            return false;
+        }
+        let source = self.order.request.key_source();
+        let learned = self.catalog.learned();
+        let conversation = &self.order.call_id.conversation;
+        learned.note_no_thinking(source, &prepared.model, conversation);
+        self.ask_again("without the thinking so far", error);
         true
     }
 

@@ -78,6 +78,11 @@ impl Subject {
     /// Starts a call with these settings.
     async fn start(&mut self, settings: HeadSettings<'_>) -> CallId {
         let message = r#"{"role":"user","content":"hi"}"#;
+        self.start_with(settings, message).await
+    }
+
+    /// Starts a call with these settings and messages.
+    async fn start_with(&mut self, settings: HeadSettings<'_>, message: &'static str) -> CallId {
         let head = RequestHead::new(settings);
         let call_id = self.next_id();
         let order = StartModelCall {
@@ -457,6 +462,31 @@ async fn a_limit_that_the_model_does_not_have_is_not_sent() {
     let sent =
         [0, 1, 3, 4].map(|place: usize| standin.requests()[place].json()["max_tokens"].clone());
     assert_eq!(sent, [9000, 5000, 5000, 5000]);
+}
+
+/// Spec: [MODEL-800]
+#[actix::test]
+async fn thinking_that_the_api_does_not_take_back_is_left_out() {
+    let refused = "messages.1.content.0: Invalid `signature` in `thinking` block: it is bound to a \
+                   different conversation";
+    let (standin, script) = standin(vec![Model::new("m")]);
+    let refused = Reply::error(400, "invalid_request_error", refused);
+    script.extend([refused.clone(), Reply::text("1"), Reply::text("2"), refused]);
+    let mut subject = Subject::new(settings(&standin.base_url()), ModelExtensions::default());
+    let past = r#"{"role":"user","content":"hi"},{"role":"assistant","content":[
+        {"type":"thinking","thinking":"t","signature":"s"},{"type":"text","text":"x"}]},
+        {"role":"user","content":"on"}"#;
+    for text in ["1", "2"] {
+        subject.start_with(plain("m"), past).await;
+        assert_eq!(subject.end().await.unwrap(), text);
+    }
+    // A request that has none fails with the error.
+    assert!(subject.call(plain("m")).await.is_err());
+    let thoughts = standin.requests().into_iter().map(|request| {
+        let messages = request.json()["messages"].to_string();
+        messages.matches("thinking").count()
+    });
+    assert_eq!(thoughts.collect::<Vec<_>>(), [2, 0, 0, 0]);
 }
 
 /// Spec: [MODEL-799]

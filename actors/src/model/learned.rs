@@ -13,6 +13,7 @@ use tokio::time::Instant;
 
 use super::left_out::LeftOut;
 use super::version::ApiVersion;
+use crate::ids::ConversationId;
 
 /// Time for which a lesson holds.
 const LIFETIME: Duration = Duration::from_secs(60 * 60);
@@ -21,6 +22,9 @@ const MAX_MODELS: usize = 1024;
 
 /// Number of files of one model that are remembered before all are forgotten.
 const MAX_FILES: usize = 1024;
+
+/// Number of conversations of one model that are remembered before all are forgotten.
+const MAX_CONVERSATIONS: usize = 1024;
 
 /// A model, and where the key comes from with which it was asked.
 type AskedModel = (Option<Arc<str>>, Arc<str>);
@@ -42,6 +46,10 @@ struct Lessons {
     reply_maximum: Option<Lesson<u32>>,
     /// The version of the API that it takes, where it refused another.
     version: Option<Lesson<ApiVersion>>,
+    /// It refused the tools that the API runs itself.
+    no_server_tools: Option<Lesson<()>>,
+    /// Conversations whose thinking it did not take back.
+    no_thinking: HashMap<ConversationId, Lesson<()>>,
     /// The day on which it was said last that the model is soon no longer served, since the Unix epoch.
     told_of_end: Option<i64>,
 }
@@ -76,9 +84,7 @@ impl LearnedFacts {
 
     /// The smallest window that an error named, in tokens.
     pub(super) fn window(&self, key_source: Option<&Arc<str>>, model: &Arc<str>) -> Option<u64> {
-        let lesson = self.find(key_source, model, |lessons| lessons.window);
-        let window = lesson.flatten().filter(Lesson::holds);
-        window.map(|lesson| lesson.what)
+        self.known(key_source, model, |lessons| lessons.window)
     }
 
     /// Notes the maximum size of a reply that an error named.
@@ -99,9 +105,7 @@ impl LearnedFacts {
         key_source: Option<&Arc<str>>,
         model: &Arc<str>,
     ) -> Option<u32> {
-        let lesson = self.find(key_source, model, |lessons| lessons.reply_maximum);
-        let maximum = lesson.flatten().filter(Lesson::holds);
-        maximum.map(|lesson| lesson.what)
+        self.known(key_source, model, |lessons| lessons.reply_maximum)
     }
 
     /// Notes the version of the API to ask a model with, since another was refused.
@@ -122,9 +126,51 @@ impl LearnedFacts {
         key_source: Option<&Arc<str>>,
         model: &Arc<str>,
     ) -> Option<ApiVersion> {
-        let lesson = self.find(key_source, model, |lessons| lessons.version);
-        let version = lesson.flatten().filter(Lesson::holds);
-        version.map(|lesson| lesson.what)
+        self.known(key_source, model, |lessons| lessons.version)
+    }
+
+    /// Notes that a model is asked without the tools that the API runs itself.
+    pub(super) fn note_no_server_tools(&self, key_source: Option<&Arc<str>>, model: &Arc<str>) {
+        self.teach(key_source, model, |lessons| {
+            lessons.no_server_tools = Some(Lesson::new(()));
+        });
+    }
+
+    /// True if a model refused the tools that the API runs itself.
+    pub(super) fn has_no_server_tools(
+        &self,
+        key_source: Option<&Arc<str>>,
+        model: &Arc<str>,
+    ) -> bool {
+        let known = self.known(key_source, model, |lessons| lessons.no_server_tools);
+        known.is_some()
+    }
+
+    /// Notes that a model did not take the thinking of a conversation back.
+    pub(super) fn note_no_thinking(
+        &self,
+        key_source: Option<&Arc<str>>,
+        model: &Arc<str>,
+        conversation: &ConversationId,
+    ) {
+        self.teach(key_source, model, |lessons| {
+            if lessons.no_thinking.len() >= MAX_CONVERSATIONS {
+                lessons.no_thinking.clear();
+            }
+            let lesson = Lesson::new(());
+            lessons.no_thinking.insert(conversation.clone(), lesson);
+        });
+    }
+
+    /// True if a model did not take the thinking of a conversation back.
+    pub(super) fn has_no_thinking(
+        &self,
+        key_source: Option<&Arc<str>>,
+        model: &Arc<str>,
+        conversation: &ConversationId,
+    ) -> bool {
+        let of_conversation = |lessons: &Lessons| lessons.no_thinking.get(conversation).copied();
+        self.known(key_source, model, of_conversation).is_some()
     }
 
     /// Notes that it is said today that a model is soon no longer served; `false` if that was said today already.
@@ -180,6 +226,17 @@ impl LearnedFacts {
         }
         let asked = (key_source.cloned(), Arc::clone(model));
         lesson(models.entry(asked).or_default());
+    }
+
+    /// A fact, as long as it holds.
+    fn known<T>(
+        &self,
+        key_source: Option<&Arc<str>>,
+        model: &Arc<str>,
+        read: impl FnOnce(&Lessons) -> Option<Lesson<T>>,
+    ) -> Option<T> {
+        let lesson = self.find(key_source, model, read).flatten();
+        lesson.filter(Lesson::holds).map(|lesson| lesson.what)
     }
 
     fn find<T>(

@@ -40,6 +40,7 @@ mod thinking;
 mod tool_input;
 mod transport;
 mod version;
+mod web_tools;
 
 pub use actor::ModelActor;
 pub use assemble::{AssembledStep, Assembler};
@@ -63,6 +64,7 @@ pub use settings::ModelSettings;
 pub use sse::{MAX_EVENT_BYTES, SseLines};
 pub use transport::{Transport, TransportRequest, TransportStream};
 pub use version::ApiVersion;
+pub(crate) use web_tools::{WebLimits, is_search, is_server_tool, web_tools};
 
 #[cfg(test)]
 mod extensions_tests;

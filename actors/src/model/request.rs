@@ -10,6 +10,7 @@ use super::files::{Sight, blocks, most_tokens, needs_sight, placeholder};
 use super::left_out::LeftOut;
 use super::thinking::{takes_temperature, thinking_fields, thinks};
 use super::version::ApiVersion;
+use super::web_tools::{are_refused, in_words, is_server_tool, is_thinking};
 use super::{ModelError, ModelInfo};
 use crate::attachment::AttachmentStore;
 use crate::budget::RequestSize;
@@ -124,6 +125,10 @@ pub struct RequestHead {
     max_tokens: u32,
     /// All fields but the model, the limit, what depends on the model, and the messages.
     settings: Bytes,
+    /// The same without the tools that the API runs itself, if it has any.
+    without_server_tools: Option<Bytes>,
+    /// Number of tools: of the service, and in all.
+    tools: (usize, usize),
     fingerprint: Arc<str>,
     tokens: u64,
     thinking: Option<ThinkingLevel>,
@@ -149,28 +154,11 @@ impl RequestHead {
         } = settings;
         let mark = caching.mark();
         let tools_json = Value::from(tools).to_string();
-        let mut settings = String::new();
-        if !system_prompt.is_empty() {
-            let text = Value::from(system_prompt);
-            settings += &format!(r#","system":[{{"type":"text","text":{text}{mark}}}]"#);
-        }
-        if let Some((last, others)) = tools.split_last() {
-            settings += r#","tools":["#;
-            for tool in others {
-                settings += &format!("{tool},");
-            }
-            let last = last.to_string();
-            // A tool is an object with a name, so the mark is not its first field.
-            match last.strip_suffix('}') {
-                Some(start) if !mark.is_empty() => settings += &format!("{start}{mark}}}"),
-                _ => settings += &last,
-            }
-            settings += &format!(r#"],"tool_choice":{}"#, json!({"type": "auto"}));
-        }
-        if !stop_sequences.is_empty() {
-            settings += &format!(r#","stop_sequences":{}"#, Value::from(stop_sequences));
-        }
-        settings += r#","stream":true"#;
+        let of_server = tools.iter().filter(|tool| is_server_tool(tool)).count();
+        let all: Vec<&Value> = tools.iter().collect();
+        let own: Vec<&Value> = tools.iter().filter(|tool| !is_server_tool(tool)).collect();
+        let serialized =
+            |tools: &[&Value]| Bytes::from(fields(system_prompt, tools, stop_sequences, mark));
         Self {
             fingerprint: fingerprint([&model.id, system_prompt, &tools_json]).into(),
             tokens: estimate(system_prompt)
@@ -181,7 +169,9 @@ impl RequestHead {
                 },
             model,
             max_tokens,
-            settings: settings.into(),
+            settings: serialized(&all),
+            without_server_tools: (of_server > 0).then(|| serialized(&own)),
+            tools: (own.len(), all.len()),
             thinking,
             temperature,
             key_source,
@@ -223,8 +213,36 @@ impl RequestHead {
             lacks_thinking,
             counted: None,
             reply_limit: None,
+            has_server_tools: true,
+            has_thinking: true,
         }
     }
+}
+
+/// The fields of a request that do not depend on the model, each with a comma in front.
+fn fields(system_prompt: &str, tools: &[&Value], stop_sequences: &[String], mark: &str) -> String {
+    let mut fields = String::new();
+    if !system_prompt.is_empty() {
+        let text = Value::from(system_prompt);
+        fields += &format!(r#","system":[{{"type":"text","text":{text}{mark}}}]"#);
+    }
+    if let Some((last, others)) = tools.split_last() {
+        fields += r#","tools":["#;
+        for tool in others {
+            fields += &format!("{tool},");
+        }
+        let last = last.to_string();
+        // A tool is an object with a name, so the mark is not its first field.
+        match last.strip_suffix('}') {
+            Some(start) if !mark.is_empty() => fields += &format!("{start}{mark}}}"),
+            _ => fields += &last,
+        }
+        fields += &format!(r#"],"tool_choice":{}"#, json!({"type": "auto"}));
+    }
+    if !stop_sequences.is_empty() {
+        fields += &format!(r#","stop_sequences":{}"#, Value::from(stop_sequences));
+    }
+    fields + r#","stream":true"#
 }
 
 /// Estimated size of a text, in tokens.
@@ -274,6 +292,10 @@ pub struct ModelRequest {
     counted: Option<CountedBeginning>,
     /// Maximum size of the reply that the spending limit and the API allow, in tokens.
     reply_limit: Option<u32>,
+    /// False if the tools that the API runs itself, and their blocks in the past, are not sent.
+    has_server_tools: bool,
+    /// False if the thinking of the past is not sent.
+    has_thinking: bool,
 }
 
 impl ModelRequest {
@@ -282,6 +304,68 @@ impl ModelRequest {
     pub fn with_counted(mut self, counted: Option<CountedBeginning>) -> Self {
         self.counted = counted;
         self
+    }
+
+    /// Sends no tool that the API runs itself: their definitions are left out, and their steps in the past become
+    /// texts. Returns `false` if that was so before.
+    pub(super) fn leave_server_tools_out(&mut self) -> bool {
+        std::mem::replace(&mut self.has_server_tools, false)
+    }
+
+    /// Sends no thinking of the past. Returns `false` if that was so before.
+    pub(super) fn leave_thinking_out(&mut self) -> bool {
+        self.lacks_thinking = true;
+        std::mem::replace(&mut self.has_thinking, false)
+    }
+
+    /// True if an error refuses thinking of the past, and the request has some.
+    ///
+    /// Source: the API's texts for thinking that was changed, or signed behind another beginning.
+    pub(super) fn is_refused_for_thinking(&self, error: &ModelError) -> bool {
+        let ModelError::Api {
+            status: 400,
+            message,
+            ..
+        } = error
+        else {
+            return false;
+        };
+        let message = message.to_ascii_lowercase();
+        let reasons = ["signature", "is bound to", "cannot be modified"];
+        let is_named =
+            message.contains("thinking") && reasons.iter().any(|reason| message.contains(reason));
+        is_named && self.has_thinking && self.has_in_past("\"signature\":")
+    }
+
+    /// True if an error refuses the tools that the API runs itself, or their steps in the past, and the request has
+    /// some.
+    pub(super) fn is_refused_for_server_tools(&self, error: &ModelError) -> bool {
+        let (own, all) = self.head.tools;
+        let has_some = self.head.without_server_tools.is_some() || self.has_server_steps();
+        self.has_server_tools && has_some && are_refused(error, own, all)
+    }
+
+    /// True if the past may have steps of tools that the API ran itself.
+    fn has_server_steps(&self) -> bool {
+        self.has_in_past("server_tool_use") || self.has_in_past("_tool_result\"")
+    }
+
+    /// True if the messages have that text anywhere, so that a look into them is worth it.
+    fn has_in_past(&self, text: &str) -> bool {
+        self.messages.iter().any(|piece| match piece {
+            RequestPiece::Json(json) => {
+                std::str::from_utf8(json).is_ok_and(|json| json.contains(text))
+            }
+            RequestPiece::Attachments(_) => false,
+        })
+    }
+
+    /// The fields before the messages that do not depend on the model.
+    fn settings(&self) -> &Bytes {
+        let without = self.head.without_server_tools.as_ref();
+        without
+            .filter(|_| !self.has_server_tools)
+            .unwrap_or(&self.head.settings)
     }
 
     /// Lowers the maximum size of the reply, in tokens.
@@ -421,6 +505,10 @@ impl ModelRequest {
             pieces.push(piece);
         }
         pieces.push(END);
+        let has_steps = !self.has_server_tools && self.has_server_steps();
+        if has_steps || !self.has_thinking {
+            return Ok(vec![rewritten(&pieces, has_steps, !self.has_thinking)]);
+        }
         Ok(pieces)
     }
 
@@ -434,7 +522,7 @@ impl ModelRequest {
         let mut pieces = Vec::with_capacity(self.messages.len() + 4);
         let model = Value::from(model);
         pieces.push(format!(r#"{{"model":{model},"max_tokens":{limit}"#).into());
-        pieces.push(self.head.settings.clone());
+        pieces.push(self.settings().clone());
         pieces.push(format!(r#"{of_model},"messages":["#).into());
         pieces
     }
@@ -495,6 +583,27 @@ struct OfModel {
     sent: String,
     /// The reasons why other files are left out.
     not_sent: Vec<String>,
+}
+
+/// A body with texts in place of the steps of tools that the API runs itself, or without thinking. Unchanged if it is
+/// no JSON, which the API will tell.
+fn rewritten(pieces: &[Bytes], is_in_words: bool, is_without_thinking: bool) -> Bytes {
+    let body = pieces.concat();
+    let Ok(mut told) = serde_json::from_slice::<Value>(&body) else {
+        return body.into();
+    };
+    if is_in_words {
+        in_words(&mut told);
+    }
+    if is_without_thinking {
+        let messages = told["messages"].as_array_mut();
+        for message in messages.into_iter().flatten() {
+            if let Some(blocks) = message["content"].as_array_mut() {
+                blocks.retain(|block| !is_thinking(block));
+            }
+        }
+    }
+    told.to_string().into()
 }
 
 /// The end of every body.

@@ -63,7 +63,7 @@ impl ModelSettings {
     }
 
     /// True if requests go to the API of its vendor.
-    pub(super) fn is_vendor(&self) -> bool {
+    pub(crate) fn is_vendor(&self) -> bool {
         let rest = self.base_url.strip_prefix(VENDOR);
         let rest = rest.map(|rest| rest.strip_prefix(":443").unwrap_or(rest));
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))

@@ -14,14 +14,6 @@ pub enum ApiVersion {
 }
 
 impl ApiVersion {
-    /// The version by its date. `None` if this client does not speak it.
-    #[must_use]
-    pub fn from_date(date: &str) -> Option<Self> {
-        [Self::June2023, Self::October2026]
-            .into_iter()
-            .find(|version| version.date() == date)
-    }
-
     /// The date that names it.
     #[must_use]
     pub fn date(self) -> &'static str {
@@ -86,10 +78,5 @@ mod tests {
             newest.in_its_place(&refused(400, "prompt is too long")),
             None
         );
-        assert_eq!(
-            ApiVersion::from_date("2023-06-01"),
-            Some(ApiVersion::June2023)
-        );
-        assert_eq!(ApiVersion::from_date("2024-01-01"), None);
     }
 }

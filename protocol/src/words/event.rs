@@ -9,10 +9,11 @@ use super::run::run_facts;
 use super::settings::settings;
 use super::time::took;
 use super::tool::call;
+use super::web::web_step;
 use super::workflow::workflow_record;
 use crate::{
     Access, ActivityState, Backend, CommandPlan, EndOutcome, Event, FileChange, HeldRule, JobEnd,
-    Subject,
+    Subject, WebStep,
 };
 
 /// An event in words.
@@ -62,10 +63,10 @@ impl<'e> EventWords<'e> {
     }
 }
 
-/// The name of a block that has nothing to read.
+/// A block that is neither text nor thinking nor a call: the step of a tool of the API, or its name.
 #[must_use]
-pub fn unreadable_block(block_type: &str) -> String {
-    block_type.replace('_', " ")
+pub fn block(block_type: &str, web: Option<&WebStep>) -> String {
+    web.map_or_else(|| block_type.replace('_', " "), web_step)
 }
 
 /// The sentence about unreadable records between two others.
@@ -139,7 +140,9 @@ fn text_and_body(event: &Event) -> (String, Option<&str>) {
         Event::ReplyFailed { error, .. } | Event::CompactionFailed { error, .. } => {
             (error.clone(), None)
         }
-        Event::Block { block_type, .. } => (unreadable_block(block_type), None),
+        Event::Block {
+            block_type, web, ..
+        } => (block(block_type, web.as_ref()), None),
         Event::CallsSkipped { reason, .. } => (reason.clone(), None),
         Event::Renamed { title, .. } => (title.clone(), None),
         Event::ToolsRenewed { tools, .. } => (tools.join(", "), None),

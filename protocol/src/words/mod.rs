@@ -12,12 +12,11 @@ mod settings;
 mod time;
 mod title;
 mod tool;
+mod web;
 mod workflow;
 
 pub use counts::{counted, dollars, number, short_count};
-pub use event::{
-    EventWords, beyond_undo, changed, command, saved, subject, unreadable, unreadable_block,
-};
+pub use event::{EventWords, beyond_undo, block, changed, command, saved, subject, unreadable};
 pub use limit::{is_limit, reached_max_turns, with_way_on};
 pub use names::{
     MAX_FILES_NAMED, attachment, by, changed_besides, command_for_model, conversation_state,
@@ -30,4 +29,5 @@ pub use settings::{named_settings, settings};
 pub use time::{age, took, took_about};
 pub use title::title_of_prompt;
 pub use tool::{CallEnd, asked, call, call_end};
+pub use web::{web_sources, web_step};
 pub use workflow::workflow_record;

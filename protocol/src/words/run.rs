@@ -1,6 +1,6 @@
 //! The line that ends a run.
 
-use super::counts::short_count;
+use super::counts::{counted, short_count};
 use super::time::took;
 use crate::TokenUsage;
 
@@ -17,6 +17,9 @@ pub fn run_facts(duration_ms: Option<u64>, usage: &TokenUsage) -> String {
         let (sent, replied) = (short_count(sent), short_count(usage.output_tokens));
         facts.push(format!("{sent} in, {replied} out"));
     }
+    if usage.web_search_requests > 0 {
+        facts.push(counted(usage.web_search_requests, "search", "searches"));
+    }
     facts.join(" · ")
 }
 
@@ -32,10 +35,16 @@ mod tests {
             output_tokens: 812,
             cache_creation_input_tokens: 0,
             cache_read_input_tokens: 2_000,
+            ..TokenUsage::default()
         };
         let none = TokenUsage::default();
         assert_eq!(run_facts(Some(12_300), &usage), "12 s · 3.1k in, 812 out");
         assert_eq!(run_facts(None, &usage), "3.1k in, 812 out");
+        let searched = TokenUsage {
+            web_search_requests: 2,
+            ..usage
+        };
+        assert_eq!(run_facts(None, &searched), "3.1k in, 812 out · 2 searches");
         assert_eq!(run_facts(Some(40), &none), "40 ms");
         assert_eq!(run_facts(None, &none), "");
     }

@@ -1,6 +1,6 @@
 //! `harness usage`: the tokens that a conversation used, and what they cost.
 
-use harness_protocol::{TokenUsage, UsageAnswer};
+use harness_protocol::{TokenUsage, UsageAnswer, words};
 
 use crate::client::api::connection::ServiceConnection;
 use crate::client::api::routes;
@@ -46,6 +46,11 @@ fn lines(answer: &UsageAnswer) -> Vec<String> {
         rows.push(row(name, &last.usage, String::new()));
     }
     let mut lines = table(&rows, &[1, 2, 3, 4, 5]);
+    let searches = answer.usage.web_search_requests;
+    if searches > 0 {
+        let searches = words::counted(searches, "search", "searches");
+        lines.push(format!("{searches} of the web."));
+    }
     lines.push(format!(
         "Tokens; WRITTEN and READ are the cache's. Prices of {}.",
         visible::short(&answer.prices_as_of, MAX_NAME)

@@ -11,6 +11,7 @@ use crate::messages_request::list;
 enum Speaker {
     User,
     Assistant,
+    System,
     Both,
 }
 
@@ -86,6 +87,9 @@ const KINDS: &[Kind] = &[
     kind("server_tool_use", Speaker::Assistant, None),
     kind("mcp_tool_use", Speaker::Assistant, None),
     kind("compaction", Speaker::Assistant, None),
+    kind("fallback", Speaker::Assistant, None),
+    kind("tool_addition", Speaker::System, None),
+    kind("tool_removal", Speaker::System, None),
     kind("web_search_tool_result", Speaker::Assistant, None),
     kind("web_fetch_tool_result", Speaker::Assistant, None),
     kind("code_execution_tool_result", Speaker::Assistant, None),
@@ -113,6 +117,7 @@ pub(super) fn check(path: &str, role: &str, block: &Value) -> Check {
         Speaker::Both => true,
         Speaker::User => role == "user",
         Speaker::Assistant => role == "assistant",
+        Speaker::System => role == "system",
     };
     if !fitting {
         let message = format!("`{name}` blocks can not be in a message of role \"{role}\"");

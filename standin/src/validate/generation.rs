@@ -57,8 +57,9 @@ fn check_thinking(body: &Value, model: &Model) -> Check {
             &["budget_tokens", "display", "block_binding"],
         ),
         Some("disabled") => (abilities.disabled, &[]),
+        Some("between_tools") => (abilities.adaptive, &["display", "block_binding"]),
         Some(_) | None => {
-            let message = "Input should be 'adaptive', 'enabled' or 'disabled'";
+            let message = "Input should be 'adaptive', 'enabled', 'disabled' or 'between_tools'";
             return Err(ApiError::at("thinking.type", message));
         }
     };
@@ -74,6 +75,12 @@ fn check_thinking(body: &Value, model: &Model) -> Check {
     }
     if !is_taken {
         let message = format!("\"thinking.type.{kind}\" is not supported for {}", model.id);
+        return Err(ApiError::at("thinking.type", message));
+    }
+    let effort = &body["output_config"]["effort"];
+    let is_high = effort == "xhigh" || effort == "max";
+    if kind == "disabled" && is_high && abilities.thinks_at_high_efforts {
+        let message = format!("\"thinking.type.disabled\" is not supported with effort {effort}");
         return Err(ApiError::at("thinking.type", message));
     }
     if kind == "enabled" {

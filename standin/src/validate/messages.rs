@@ -16,7 +16,7 @@ pub(super) fn check(messages: &Value) -> Check {
     }
     match messages.first() {
         None => return Err(ApiError::at("messages", "at least one message is required")),
-        Some(first) if first["role"] != "user" => {
+        Some(first) if first["role"] != "user" && !is_summary(first) => {
             return Err(ApiError::at(
                 "messages",
                 "first message must use the \"user\" role",
@@ -104,6 +104,13 @@ fn first_after(
 
 fn is(kind: &str) -> impl Fn(&Value) -> bool {
     move |block| block["type"] == kind
+}
+
+/// True if a message is a summary of the API, which takes the place of the past.
+fn is_summary(message: &Value) -> bool {
+    list(&message["content"])
+        .iter()
+        .any(|block| block["type"] == "compaction")
 }
 
 /// Refuses a prefilled answer; only a server tool's pause may be continued.

@@ -2,6 +2,7 @@
 //!
 //! Invariant: pure. It knows neither connections nor responders.
 
+mod betas;
 mod blocks;
 mod cache;
 mod generation;
@@ -60,8 +61,12 @@ const FIELDS: &[&str] = &[
 
 /// The fields of messages only.
 const MESSAGE_FIELDS: &[&str] = &[
+    "billing_policy",
+    "compaction",
     "container",
     "diagnostics",
+    "fallback_credit_token",
+    "fallbacks",
     "inference_geo",
     "max_tokens",
     "metadata",
@@ -69,6 +74,7 @@ const MESSAGE_FIELDS: &[&str] = &[
     "stop_sequences",
     "stream",
     "temperature",
+    "thread",
     "top_k",
     "top_p",
 ];
@@ -111,6 +117,7 @@ pub(crate) fn validate_for(
         return Err(ApiError::invalid("The request body must be a JSON object"));
     };
     check_fields(endpoint, fields)?;
+    betas::check(headers, &body)?;
     if headers::is_strict(headers) {
         strict::check(&body)?;
     }
@@ -174,11 +181,9 @@ fn check_scalars(endpoint: Endpoint, body: &Value) -> Check {
     if body["model"].as_str().is_none_or(str::is_empty) {
         return Err(ApiError::at("model", "Input should be a model's name"));
     }
-    if endpoint == Endpoint::Messages && body["max_tokens"].as_u64().is_none_or(|n| n < 1) {
-        return Err(ApiError::at(
-            "max_tokens",
-            "Input should be a whole number from 1",
-        ));
+    // None at all only fills the cache.
+    if endpoint == Endpoint::Messages && body["max_tokens"].as_u64().is_none() {
+        return Err(ApiError::at("max_tokens", "Input should be a whole number"));
     }
     if !matches!(body["stream"], Value::Null | Value::Bool(_)) {
         return Err(ApiError::at("stream", "Input should be a valid boolean"));

@@ -172,7 +172,7 @@ fn top_level_fields_are_checked() {
             body(json!({"max_tokens": null})),
             "max_tokens: Field required",
         ),
-        (body(json!({"max_tokens": 0})), "max_tokens:"),
+        (body(json!({"max_tokens": -1})), "max_tokens:"),
         (body(json!({"max_tokens": 1.5})), "max_tokens:"),
         (body(json!({"stream": "yes"})), "stream:"),
         (body(json!({"system": "be brief"})), "valid"),
@@ -468,6 +468,104 @@ fn the_result_of_a_server_tool_beside_calls_is_in_the_next_reply() {
 }
 
 #[test]
+fn a_part_of_a_beta_is_taken_with_its_header_only() {
+    let summary = json!({"type": "compaction", "content": "S", "signature": "s"});
+    let fallback = json!({"type": "fallback", "from": {"model": "a"}, "to": {"model": "b"}});
+    let thought = json!({"type": "thinking", "thinking": "t", "signature": "s"});
+    let call = json!({"type": "tool_use", "id": "t", "name": "n", "input": {}});
+    let after = |reply: Value| conversation(&[json!("hi"), reply, json!("next")]);
+    let mut summarized = after(json!([text("x")]));
+    summarized["messages"][0] = json!({"role": "assistant", "content": [summary]});
+    summarized["messages"][1] = json!({"role": "user", "content": "go on"});
+    summarized["messages"].as_array_mut().unwrap().truncate(2);
+    let rows = [
+        (
+            "context-management-2025-06-27",
+            body(json!({"context_management": {"edits": []}})),
+            "context_management: Extra inputs",
+        ),
+        (
+            "message-threads-2026-08-12",
+            body(json!({"thread": {"type": "create"}})),
+            "thread: Extra inputs",
+        ),
+        (
+            "server-side-fallback-2026-07-01",
+            body(json!({"fallbacks": "default"})),
+            "fallbacks: Extra inputs",
+        ),
+        (
+            "task-budgets-2026-03-13",
+            body(json!({"output_config": {"task_budget": {"total": 1}}})),
+            "output_config.task_budget: Extra inputs",
+        ),
+        (
+            "server-side-fallback-2026-07-01",
+            after(json!([text("Part. "), fallback, text("Rest.")])),
+            "messages.1.content.1: Input tag 'fallback'",
+        ),
+        (
+            "compact-2026-09-04",
+            summarized,
+            "messages.0.content.0: Input tag 'compaction'",
+        ),
+    ];
+    let verdict = |beta: &str, body: &Value| {
+        let mut headers = headers();
+        if !beta.is_empty() {
+            headers.push((
+                "anthropic-beta".to_owned(),
+                format!("other-2026-01-01,{beta}"),
+            ));
+        }
+        let checked = validate(Endpoint::Messages, &headers, body.to_string().as_bytes());
+        checked.map_or_else(|error| error.message, |_| "valid".to_owned())
+    };
+    for (beta, body, refused) in rows {
+        assert_eq!(verdict(beta, &body), "valid", "{body}");
+        let without = verdict("", &body);
+        assert!(without.starts_with(refused), "{without}");
+    }
+    for before in [thought, call] {
+        let reply = json!([before, fallback, text("Rest.")]);
+        let refused = verdict("server-side-fallback-2026-07-01", &after(reply));
+        assert!(refused.starts_with("messages.1.content.0: "), "{refused}");
+    }
+    let late = after(json!([summary]));
+    let refused = verdict("compact-2026-09-04", &late);
+    assert!(refused.contains("must be the only one of the first message"));
+}
+
+#[test]
+fn tools_for_the_web_are_checked() {
+    let with = |fields: Value| {
+        let mut tool = json!({"type": "web_search_20260318", "name": "web_search"});
+        let fields = fields.as_object().unwrap().clone();
+        tool.as_object_mut().unwrap().extend(fields);
+        body(json!({"tools": [tool]}))
+    };
+    check_rows(vec![
+        (
+            with(json!({"max_uses": 5, "allowed_callers": ["direct"]})),
+            "valid",
+        ),
+        (with(json!({"allowed_domains": ["docs.rs/a"]})), "valid"),
+        (
+            with(json!({"allowed_domains": ["a.b"], "blocked_domains": ["c.d"]})),
+            "only one of `allowed_domains`",
+        ),
+        (
+            with(json!({"blocked_domains": ["a.b", "https://c.d"]})),
+            "tools.0.web_search_20260318.blocked_domains.1: ",
+        ),
+        (
+            with(json!({"url_sources": {}})),
+            "tools.0.web_search_20260318.url_sources: Extra inputs",
+        ),
+    ]);
+}
+
+#[test]
 fn tools_and_the_choice_are_checked() {
     let tool = |name: &str| json!({"name": name, "input_schema": {"type": "object"}});
     let with = |tools: Value, choice: Value| body(json!({"tools": tools, "tool_choice": choice}));
@@ -475,6 +573,8 @@ fn tools_and_the_choice_are_checked() {
     let schema = |schema: Value| json!([{"name": "x", "input_schema": schema}]);
     let forced = json!({"type": "tool", "name": "x"});
     let mut opus = with(json!([tool("x")]), forced.clone());
+    let mut older = opus.clone();
+    older["model"] = json!("claude-sonnet-5");
     opus["model"] = json!("claude-opus-5-5");
     check_rows(vec![
         (
@@ -507,7 +607,7 @@ fn tools_and_the_choice_are_checked() {
             with(json!([tool("x")]), json!({"type": "some"})),
             "tool_choice.type:",
         ),
-        (with(json!([tool("x")]), forced.clone()), "valid"),
+        (older, "valid"),
         (
             with(json!([tool("y")]), forced.clone()),
             "tool_choice: Tool 'x' not found",

@@ -24,8 +24,10 @@ fn each_generation_takes_its_own_thinking() {
         ("claude-sonnet-4-5", [false, true, true]),
         ("claude-sonnet-4-6", [true, true, true]),
         ("claude-opus-4-7", [true, false, true]),
-        ("claude-fable-5-1", [true, false, true]),
+        ("claude-fable-5-1", [true, false, false]),
         ("claude-opus-5-5", [true, false, false]),
+        ("claude-sonnet-5-5", [true, false, false]),
+        ("claude-sonnet-5", [true, false, true]),
         ("claude-haiku-5-5", [true, false, true]),
         ("claude-test", [true, true, true]),
     ];
@@ -39,6 +41,25 @@ fn each_generation_takes_its_own_thinking() {
             );
         }
     }
+}
+
+#[test]
+fn the_highest_efforts_of_some_do_not_go_without_thinking() {
+    for (model, level, is_taken) in [
+        ("claude-opus-5", "high", true),
+        ("claude-opus-5", "xhigh", false),
+        ("claude-haiku-5-5", "max", false),
+        ("claude-opus-4-8", "max", true),
+    ] {
+        let mut asked = thinking(model, "disabled");
+        asked["output_config"] = json!({"effort": level});
+        let verdict = verdict(&asked);
+        assert_eq!(verdict == "valid", is_taken, "{model} {level}: {verdict}");
+    }
+    assert_eq!(
+        verdict(&thinking("claude-sonnet-5-5", "between_tools")),
+        "valid"
+    );
 }
 
 #[test]

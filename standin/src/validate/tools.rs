@@ -2,10 +2,11 @@
 
 use std::collections::HashSet;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::{Check, is_name, only};
 use crate::api_error::ApiError;
+use crate::messages_request::list;
 
 const FIELDS: &[&str] = &[
     "allowed_callers",
@@ -15,6 +16,19 @@ const FIELDS: &[&str] = &[
     "eager_input_streaming",
     "input_examples",
     "input_schema",
+    "name",
+    "strict",
+    "type",
+];
+
+/// The fields of tools that reach the web.
+const WEB_FIELDS: &[&str] = &[
+    "allowed_callers",
+    "allowed_domains",
+    "blocked_domains",
+    "cache_control",
+    "defer_loading",
+    "max_uses",
     "name",
     "strict",
     "type",
@@ -51,9 +65,8 @@ fn check_tool(index: usize, tool: &Value) -> Check {
         let message = "String should match pattern '^[a-zA-Z0-9_-]{1,64}$'";
         return Err(ApiError::at(format!("{path}.name"), message));
     }
-    // Tools that the server runs have other types and fields.
-    if tool["type"].as_str().is_some_and(|kind| kind != "custom") {
-        return Ok(());
+    if let Some(kind) = tool["type"].as_str().filter(|kind| *kind != "custom") {
+        return check_server_tool(&path, kind, tool, fields);
     }
     only(&format!("{path}.custom."), fields, &[FIELDS])?;
     let path = format!("{path}.custom.input_schema");
@@ -68,6 +81,39 @@ fn check_tool(index: usize, tool: &Value) -> Check {
             Err(ApiError::at(path, "Input should be a valid dictionary"))
         }
     }
+}
+
+/// Checks a tool that the server runs. Those for the web have fields that are known here.
+fn check_server_tool(path: &str, kind: &str, tool: &Value, fields: &Map<String, Value>) -> Check {
+    let own: &[&str] = match kind.rsplit_once('_').map(|(kind, _)| kind) {
+        Some("web_search") => &["user_location"],
+        Some("web_fetch") => &[
+            "citations",
+            "max_content_tokens",
+            "url_sources",
+            "use_cache",
+        ],
+        Some(_) | None => return Ok(()),
+    };
+    let path = format!("{path}.{kind}");
+    only(&format!("{path}."), fields, &[WEB_FIELDS, own])?;
+    if tool["allowed_domains"].is_array() && tool["blocked_domains"].is_array() {
+        let message = "only one of `allowed_domains` and `blocked_domains` may be set";
+        return Err(ApiError::at(path, message));
+    }
+    for kind_of_list in ["allowed_domains", "blocked_domains"] {
+        for (place, domain) in list(&tool[kind_of_list]).iter().enumerate() {
+            let domain = domain.as_str().unwrap_or_default();
+            if domain.is_empty() || domain.contains("://") || !domain.is_ascii() {
+                let path = format!("{path}.{kind_of_list}.{place}");
+                return Err(ApiError::at(
+                    path,
+                    "Input should be a domain without a scheme",
+                ));
+            }
+        }
+    }
+    Ok(())
 }
 
 fn check_choice(choice: &Value, names: &HashSet<&str>) -> Check {

@@ -1,6 +1,6 @@
 //! `/usage`: the tokens and the cost of the conversation.
 
-use harness_protocol::{TokenUsage, UsageAnswer};
+use harness_protocol::{TokenUsage, UsageAnswer, words};
 
 use super::{App, Overlay};
 use crate::conversation::Context;
@@ -56,13 +56,20 @@ fn lines(answer: &UsageAnswer) -> Vec<String> {
 }
 
 fn counts(usage: &TokenUsage) -> String {
-    format!(
+    let tokens = format!(
         "in {} · out {} · cache written {}, read {}",
         usage.input_tokens,
         usage.output_tokens,
         usage.cache_creation_input_tokens,
         usage.cache_read_input_tokens
-    )
+    );
+    match usage.web_search_requests {
+        0 => tokens,
+        searches => {
+            let searches = words::counted(searches, "search", "searches");
+            format!("{tokens} · {searches}")
+        }
+    }
 }
 
 fn cost(dollars: Option<f64>) -> String {

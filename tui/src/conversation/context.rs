@@ -23,6 +23,7 @@ impl Context {
             output_tokens: count("output_tokens"),
             cache_creation_input_tokens: count("cache_creation_input_tokens"),
             cache_read_input_tokens: count("cache_read_input_tokens"),
+            ..TokenUsage::default()
         };
         Self {
             tokens: usage.total(),

@@ -1,7 +1,7 @@
 //! The fold over the events of a conversation: its parts.
 
-use harness_protocol::words::{self, EventWords, unreadable_block};
-use harness_protocol::{ActivityState, DeltaKind, Event, Family};
+use harness_protocol::words::{self, EventWords};
+use harness_protocol::{ActivityState, DeltaKind, Event, Family, WebSource};
 
 use super::calls::{Calls, ResultSum as Returned};
 use super::entries::{NewPart, PartEntries, sum};
@@ -67,15 +67,19 @@ impl StretchFold {
                 self.push(stamp, kind, made);
             }
             Event::Text {
-                content, partial, ..
+                content,
+                partial,
+                sources,
+                ..
             } => {
                 let kind = PartKind::Text {
                     content: content.clone(),
                     is_live: false,
                     is_cut: *partial,
                 };
-                let made = sum(&("text", content, partial));
+                let made = sum(&("text", content, partial, sources));
                 self.finish(Some(DeltaKind::Text), stamp, kind, made);
+                self.push_sources(stamp, sources);
             }
             Event::Reasoning {
                 content,
@@ -90,17 +94,19 @@ impl StretchFold {
                 let made = sum(&("reasoning", content));
                 self.finish(Some(DeltaKind::Reasoning), stamp, kind, made);
             }
-            Event::Block { block_type, .. } => {
+            Event::Block {
+                block_type, web, ..
+            } => {
                 let live = match block_type.as_str() {
                     "thinking" | "redacted_thinking" => Some(DeltaKind::Reasoning),
                     "tool_use" | "server_tool_use" => Some(DeltaKind::ToolInput),
                     _ => None,
                 };
                 let kind = PartKind::Note {
-                    text: unreadable_block(block_type),
+                    text: words::block(block_type, web.as_ref()),
                     is_error: false,
                 };
-                self.finish(live, stamp, kind, sum(&("block", block_type)));
+                self.finish(live, stamp, kind, sum(&("block", block_type, web)));
             }
             Event::ToolCall {
                 id: call_id,
@@ -303,6 +309,20 @@ impl StretchFold {
             entry.made = made;
         });
         id
+    }
+
+    /// Adds the pages that a text cites.
+    fn push_sources(&mut self, stamp: EventStamp, sources: &[WebSource]) {
+        if sources.is_empty() {
+            return;
+        }
+        let text = words::web_sources(sources, 1);
+        let made = sum(&("sources", &text));
+        let kind = PartKind::Note {
+            text,
+            is_error: false,
+        };
+        self.push(stamp, kind, made);
     }
 
     fn push(&mut self, stamp: EventStamp, kind: PartKind, made: u64) -> PartId {

@@ -116,3 +116,30 @@ fn an_event_without_a_part_of_its_own_is_its_sentence() {
     });
     assert_eq!(all(&conversation(&told)), sentences);
 }
+
+/// Spec: [WEB-05]
+#[test]
+fn what_was_done_on_the_web_is_told_with_the_sources_of_a_text() {
+    let news = json!({"title": "News", "url": "https://news.example/3"});
+    let step = |kind: &str, web: serde_json::Value| {
+        event(json!({"type": "block", "block_type": kind, "web": web}))
+    };
+    let known = conversation(&[
+        step(
+            "server_tool_use",
+            json!({"step": "called", "tool": "web_search", "input": "version 3"}),
+        ),
+        step(
+            "web_search_tool_result",
+            json!({"step": "found", "sources": [news]}),
+        ),
+        event(json!({"type": "text", "content": "In May.", "sources": [news]})),
+        event(json!({"type": "block", "block_type": "redacted_thinking"})),
+    ]);
+    let parts = all(&known);
+    assert_eq!(parts[0], "- web_search: version 3");
+    assert_eq!(parts[1], "- 1 page\n  News · news.example");
+    assert!(parts[2].contains("In May."), "{parts:?}");
+    assert_eq!(parts[3], "- [1] News · news.example");
+    assert_eq!(parts[4], "- redacted thinking");
+}

@@ -123,6 +123,7 @@ fn user(run_id: u64, key: Option<&str>, content: &str) -> Event {
 fn text(content: &str) -> Event {
     Event::Text {
         content: content.to_owned(),
+        sources: Vec::new(),
         partial: false,
         timestamp: 0,
     }

@@ -14,6 +14,7 @@ fn hostile(text: &str) -> News {
     News::Event {
         event: Event::Text {
             content: text.to_owned(),
+            sources: Vec::new(),
             partial: false,
             timestamp: 0,
         },

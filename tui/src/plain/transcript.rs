@@ -121,15 +121,25 @@ impl Transcript {
                 self.status(&format!("{who} withdrew: {}", gone.join(", ")))
             }
             Event::Text {
-                content, partial, ..
+                content,
+                partial,
+                sources,
+                ..
             } => {
                 let who = if *partial {
                     "agent (cut short)"
                 } else {
                     "agent"
                 };
-                Some(quoted(who, content))
+                let text = quoted(who, content);
+                match words::web_sources(sources, 1) {
+                    sources if sources.is_empty() => Some(text),
+                    sources => Some(format!("{text}\n{}", quoted("sources", &sources))),
+                }
             }
+            Event::Block {
+                web: Some(step), ..
+            } => self.status(&words::web_step(step)),
             Event::Reasoning { content, .. } => Some(quoted("thinking", content)),
             Event::ToolCall {
                 id, name, input, ..

@@ -124,7 +124,11 @@ impl Handler<GetSettings> for ConversationActor {
         Box::pin(async move {
             let glance = glance(&*journal).await?;
             let own = glance.ledger.settings().unwrap_or(&planner.made_with);
-            let tools = listed(glance.ledger.totals(), &planner.tools);
+            let tools = listed(
+                glance.ledger.totals(),
+                &planner.tools,
+                planner.defaults.searches,
+            );
             Ok(planner.view(own, tools))
         })
     }

@@ -411,7 +411,7 @@ impl Machine {
             return vec![]; // The journal lacks something; the run is interrupted.
         }
         let allowed = approvals.allowed().map(|approval| approval.subject.clone());
-        let plan = self.planner.plan(self.settings(), self.tool_list());
+        let plan = self.plan();
         let Ok(head) = self.planner.head(&plan, self.ledger.history()) else {
             return vec![];
         };

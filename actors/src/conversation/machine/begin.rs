@@ -142,7 +142,7 @@ impl Machine {
     /// # Errors
     /// When its requests cannot be made.
     pub(super) fn begin(&mut self) -> Result<(RunId, Vec<Effect>), SubmitError> {
-        let plan = self.planner.plan(self.settings(), self.tool_list());
+        let plan = self.plan();
         let head = self.planner.head(&plan, self.ledger.history());
         let head = head.map_err(SubmitError::Prompt)?;
         let effects = self.close();

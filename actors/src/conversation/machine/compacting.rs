@@ -33,9 +33,7 @@ impl ConversationOrder for CompactConversation {
             return Ok(((), vec![nothing]));
         }
         let mut effects = machine.close();
-        let plan = machine
-            .planner
-            .plan(machine.settings(), machine.tool_list());
+        let plan = machine.plan();
         let call_id = machine.last_call.next();
         effects.push(describe(call_id.clone(), &plan));
         machine.compaction.manual = Some(Manual::new(self, plan, call_id));

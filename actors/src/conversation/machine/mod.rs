@@ -40,10 +40,11 @@ use crate::conversation::past::{History, Ledger};
 use crate::ids::{CallId, ConversationId, RunId};
 use crate::journal::{Activity, Record};
 use crate::model::messages::ModelEvent;
-use crate::model::{ModelError, ModelRequest};
+use crate::model::{ModelError, ModelRequest, WebLimits};
 use crate::tool::messages::ToolEvent;
 use crate::tool::{Registry, ToolOutcome};
 use compaction::Compaction;
+use plan::RunPlan;
 use projected::projected;
 use run::{Run, RunStep};
 
@@ -114,9 +115,25 @@ impl Machine {
         tools.unwrap_or_default()
     }
 
+    /// The plan of a run that begins now.
+    fn plan(&self) -> RunPlan {
+        let limits = self.web_limits(false);
+        self.planner.plan(self.settings(), self.tool_list(), limits)
+    }
+
+    /// The limits of the tools for the web in the next request, which has ends of jobs or not.
+    fn web_limits(&self, has_job_ends: bool) -> WebLimits {
+        let totals = self.ledger.totals();
+        WebLimits {
+            has_budget: self.ledger.budget().is_some(),
+            // The words for the end of a job have the command, which the model wrote.
+            repeats_others: totals.compacted || totals.repeats_others || has_job_ends,
+        }
+    }
+
     /// The tools that the conversation is offered, in the API's format.
     pub(super) fn tool_list(&self) -> Arc<[Value]> {
-        offered::list(&self.ledger, &self.planner.tools)
+        offered::list(&self.ledger, || self.planner.new_tools(self.settings()))
     }
 
     /// The request of the run that is going; or why the projection makes none.

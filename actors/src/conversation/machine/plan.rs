@@ -4,17 +4,19 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 
-use harness_protocol::{FullSettings, Settings, SettingsAnswer, ThinkingLevel};
+use harness_protocol::{FullSettings, Settings, SettingsAnswer, ThinkingLevel, WEB_TOOLS};
 use serde_json::Value;
 
-use super::offered::{Offered, is_active};
+use super::offered::{Offered, is_active, without_names};
 use crate::approval::RuleBook;
 use crate::budget::{NoPrices, PriceList};
 use crate::compaction::CompactionSettings;
 use crate::conversation::past::History;
 use crate::guidance::{Guidance, GuidanceShelf, Skill};
-use crate::model::{Caching, DEFAULT_MODEL, HeadSettings, ModelChoice, RequestHead};
-use crate::tool::{Registry, ToolShelf};
+use crate::model::{
+    Caching, DEFAULT_MODEL, HeadSettings, ModelChoice, RequestHead, WebLimits, is_search, web_tools,
+};
+use crate::tool::{Registry, ToolShelf, defined_name};
 
 /// The values of a conversation that sets nothing of its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,6 +25,8 @@ pub struct Defaults {
     pub settings: FullSettings,
     /// The API's cache for requests.
     pub caching: Caching,
+    /// True if a conversation that begins may search the web, where its setting leaves that open.
+    pub searches: bool,
 }
 
 impl Defaults {
@@ -36,6 +40,7 @@ impl Defaults {
                 ..FullSettings::default()
             },
             caching: Caching::default(),
+            searches: false,
         }
     }
 }
@@ -141,6 +146,12 @@ where
     }
 }
 
+/// The tools for the web of a conversation that is offered `tools`. Where its setting leaves that open, it searches
+/// for good or never: the API's cache depends on it.
+fn web_tools_beside(tools: &[Value], settings: &FullSettings, limits: WebLimits) -> Vec<Value> {
+    web_tools(settings, tools.iter().any(is_search), limits)
+}
+
 /// Makes the plans of a conversation's runs.
 #[derive(Clone)]
 pub struct Planner {
@@ -212,9 +223,18 @@ impl Planner {
     pub(in crate::conversation) fn view(
         &self,
         own: &Settings,
-        tools: Vec<String>,
+        mut tools: Vec<String>,
     ) -> SettingsAnswer {
         let active = self.active_tools(own);
+        // Those of the web are as the settings have them, whatever was recorded.
+        let searches = tools.iter().any(|name| name == WEB_TOOLS[0]);
+        tools.retain(|name| !WEB_TOOLS.contains(&name.as_str()));
+        let web = web_tools(
+            &own.over(&self.defaults.settings),
+            searches,
+            WebLimits::default(),
+        );
+        tools.extend(web.iter().map(|tool| defined_name(tool).to_owned()));
         let mut active_tools = tools.clone();
         active_tools.retain(|name| is_active(active, name));
         SettingsAnswer {
@@ -231,9 +251,19 @@ impl Planner {
         active.unwrap_or(&self.defaults.settings.active_tools)
     }
 
-    /// The plan of a run that begins now, in a conversation that is offered these tools.
-    pub(super) fn plan(&self, own: &Settings, tools: Arc<[Value]>) -> RunPlan {
+    /// The tools that a conversation with these settings is offered from now on.
+    pub(super) fn new_tools(&self, own: &Settings) -> Vec<Value> {
         let settings = own.over(&self.defaults.settings);
+        let tools = self.tools.get().definitions();
+        let web = web_tools(&settings, self.defaults.searches, WebLimits::default());
+        let web = without_names(web, &tools);
+        [tools, web].concat()
+    }
+
+    /// The plan of a run that begins now, in a conversation that is offered these tools.
+    pub(super) fn plan(&self, own: &Settings, tools: Arc<[Value]>, limits: WebLimits) -> RunPlan {
+        let settings = own.over(&self.defaults.settings);
+        let web_tools = web_tools_beside(&tools, &settings, limits);
         let guidance = self.guidance.get();
         // A builder says all that is said.
         let system_prompt = if self.system_prompt.is_some() {
@@ -244,7 +274,7 @@ impl Planner {
         RunPlan {
             model: ModelChoice::from_id(settings.model.as_deref()),
             system_prompt,
-            tools: Offered::new(tools, self.active_tools(own), &self.tools),
+            tools: Offered::new(tools, web_tools, self.active_tools(own), &self.tools),
             key_source: settings.key_source.as_deref().map(Arc::from),
             compaction: CompactionSettings::from_settings(&settings),
             caching: self.defaults.caching,
@@ -283,6 +313,12 @@ impl Planner {
             caching: plan.caching,
             key_source: plan.key_source.clone(),
         }))
+    }
+
+    /// Puts a plan under these limits of the tools for the web; true if its head changes.
+    pub(super) fn limit_web(&self, plan: &mut RunPlan, limits: WebLimits) -> bool {
+        let web = web_tools_beside(plan.tools.list(), &plan.settings, limits);
+        plan.tools.set_web(web)
     }
 
     /// Whether the head may be another one in every turn.

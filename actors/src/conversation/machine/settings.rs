@@ -1,6 +1,6 @@
 //! Changing settings: a patch comes in, and the settings as a whole are put on record.
 
-use harness_protocol::{RenewTools, Settings, SettingsAnswer, are_no_tools};
+use harness_protocol::{RenewTools, Settings, SettingsAnswer, WEB_TOOLS, are_no_tools};
 
 use super::Machine;
 use super::order::{ConversationOrder, OrderResult};
@@ -50,7 +50,7 @@ impl ConversationOrder for GivenOrder<RenewTools> {
     type Refusal = SubmitError;
 
     fn brings(&self, machine: &Machine) -> Result<Option<usize>, SubmitError> {
-        let tools = machine.planner.tools.get().definitions();
+        let tools = machine.planner.new_tools(machine.settings());
         let bytes = serde_json::to_vec(&tools).map_or(0, |tools| tools.len());
         Ok(Some(bytes))
     }
@@ -60,7 +60,7 @@ impl ConversationOrder for GivenOrder<RenewTools> {
         if machine.stopping {
             return Err(SubmitError::Stopping);
         }
-        let tools = machine.planner.tools.get().definitions();
+        let tools = machine.planner.new_tools(machine.settings());
         let is_new = *machine.tool_list() != *tools;
         let by = self.0.by;
         let renewed = is_new.then(|| machine.note(Record::ToolsRenewed { tools, by }));
@@ -74,7 +74,12 @@ impl Machine {
             return Ok(());
         }
         let list = self.tool_list();
-        let known: Vec<&str> = list.iter().map(defined_name).collect();
+        let mut known: Vec<&str> = list.iter().map(defined_name).collect();
+        for of_web in WEB_TOOLS {
+            if !known.contains(&of_web) {
+                known.push(of_web);
+            }
+        }
         let mut names = names.iter();
         match names.find(|name| !known.contains(&name.as_str())) {
             None => Ok(()),

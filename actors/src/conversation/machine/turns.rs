@@ -142,6 +142,21 @@ impl Machine {
     /// Sends the request.
     pub(super) fn start_turn(&mut self) -> Vec<Effect> {
         let is_first = self.ledger.tools().is_none();
+        let history = self.ledger.history();
+        let goes_on = history.is_paused() || history.awaits_server_results();
+        let Some(run) = &self.run else {
+            return vec![];
+        };
+        // A reply that was paused, or that awaits the result of a tool of the API's own, is continued first, and with
+        // the same tools, unless another run began since.
+        let is_due = run.turns == 0 || !goes_on;
+        let jobs = match is_due {
+            true => self.ledger.due_job_ends(),
+            false => Vec::new(),
+        };
+        if is_due && let Err(reason) = self.limit_web(!jobs.is_empty()) {
+            return self.fail(ModelError::Prompt { reason }.into());
+        }
         let call_id = self.last_call.next();
         let Some(run) = &mut self.run else {
             return vec![];
@@ -151,22 +166,25 @@ impl Machine {
         run.is_steered = false;
         run.has_remark = false;
         run.step = RunStep::Model(call_id.clone());
-        // A reply that was paused, or that awaits the result of a tool of the API's own, is continued
-        // first, unless another run began since.
-        let history = self.ledger.history();
-        let goes_on = history.is_paused() || history.awaits_server_results();
-        let is_due = run.turns == 1 || !goes_on;
         let started = Record::TurnStarted {
             run: run.id,
             turn: run.turns,
             head: Some(run.head.fingerprint().to_owned()),
             tools: is_first.then(|| run.plan.tools.list().to_vec()),
-            jobs: match is_due {
-                true => self.ledger.due_job_ends(),
-                false => Vec::new(),
-            },
+            jobs,
         };
         vec![self.note(started), Effect::CallModel(call_id)]
+    }
+
+    /// Puts the tools for the web under the limits of the next request.
+    fn limit_web(&mut self, has_job_ends: bool) -> Result<(), String> {
+        let limits = self.web_limits(has_job_ends);
+        if let Some(run) = &mut self.run
+            && self.planner.limit_web(&mut run.plan, limits)
+        {
+            run.head = self.planner.head(&run.plan, self.ledger.history())?;
+        }
+        Ok(())
     }
 
     pub(super) fn end_as_asked(&mut self) -> Vec<Effect> {

@@ -171,6 +171,8 @@ impl Ledger {
                 self.end_reply(Unanswered::Interrupted);
                 self.offer(tools.as_deref());
                 if *head != self.head {
+                    // The API answers an open call of its own with the tools that it was made with.
+                    self.history.drop_server_calls();
                     if !self.keeps_all {
                         self.history.strip_thinking();
                     }
@@ -216,11 +218,14 @@ impl Ledger {
                     self.history.push_paused(blocks);
                 } else if StopReason::from(stop_reason.as_str()).awaits_results() {
                     let blocks = self.take_reply();
+                    let is_one_round = !has_server_results(&blocks);
                     self.history.push_tool_use(blocks, *unanswered);
-                    self.history.anchor(used);
+                    self.anchor(used, is_one_round);
                 } else {
-                    self.push_reply(*unanswered);
-                    self.history.anchor(used);
+                    let blocks = self.take_reply();
+                    let is_one_round = !has_server_results(&blocks);
+                    self.history.push_reply(blocks, *unanswered);
+                    self.anchor(used, is_one_round);
                 }
             }
             Record::ReplyFailed {
@@ -264,6 +269,7 @@ impl Ledger {
             Record::Undone { files, .. } => {
                 self.end_reply(Unanswered::Interrupted);
                 if let Some(text) = words::undone_for_model(files) {
+                    self.totals.repeats_others = true;
                     self.history.push_prompt(&text, &[]);
                 }
             }
@@ -799,6 +805,7 @@ impl Ledger {
     ) {
         self.end_reply(Unanswered::Interrupted);
         for command in std::mem::take(&mut self.totals.commands) {
+            self.totals.repeats_others = true;
             self.history.push_prompt(&command, &[]);
         }
         self.history.push_prompt(content, attachments);
@@ -861,6 +868,7 @@ impl Ledger {
             (ends, _) => ends.to_vec(),
         };
         if let Some(text) = jobs::send(&mut self.totals.jobs, &ends) {
+            self.totals.repeats_others = true;
             self.history.push_job_ends(&text, &ends);
         }
     }
@@ -923,6 +931,14 @@ impl Ledger {
         blocks.into_iter().map(|(_, block)| block).collect()
     }
 
+    /// Notes what the API counted for the request and the reply. Where its own tools ran in between, it counts a
+    /// request for each round, which says nothing of the size of the next one.
+    fn anchor(&mut self, used: u64, is_one_round: bool) {
+        if is_one_round {
+            self.history.anchor(used);
+        }
+    }
+
     fn push_reply(&mut self, unanswered: Unanswered) {
         let blocks = self.take_reply();
         self.history.push_reply(blocks, unanswered);
@@ -954,6 +970,7 @@ impl Totals {
                 &mut self.cache_read_input_tokens,
                 usage.cache_read_input_tokens,
             ),
+            (&mut self.web_search_requests, usage.web_search_requests),
         ] {
             *sum = sum.saturating_add(count);
         }
@@ -976,14 +993,13 @@ impl Totals {
 
 /// Adds token counts.
 pub(in crate::conversation) fn add(sum: &mut TokenUsage, usage: &TokenUsage) {
-    sum.input_tokens = sum.input_tokens.saturating_add(usage.input_tokens);
-    sum.output_tokens = sum.output_tokens.saturating_add(usage.output_tokens);
-    sum.cache_creation_input_tokens = sum
-        .cache_creation_input_tokens
-        .saturating_add(usage.cache_creation_input_tokens);
-    sum.cache_read_input_tokens = sum
-        .cache_read_input_tokens
-        .saturating_add(usage.cache_read_input_tokens);
+    *sum = sum.plus(*usage);
+}
+
+/// True if the API's own tools ran in a reply.
+fn has_server_results(blocks: &[Block]) -> bool {
+    let is_result = |block: &Block| matches!(block.kind(), BlockKind::ServerToolResult { .. });
+    blocks.iter().any(is_result)
 }
 
 fn call(block: &Block) -> Option<ToolCall> {

@@ -112,7 +112,7 @@ async fn the_model_is_offered_the_tools_that_are_named() {
     shown(&["b"]).await;
     let unknown = HarnessError::UnknownTool {
         name: "d".to_owned(),
-        tools: "a, b, c".to_owned(),
+        tools: "a, b, c, web_search, web_fetch".to_owned(),
     };
     assert_eq!(harness.set_active_tools(&["a", "d"]).await, Err(unknown));
     shown(&["b"]).await;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix::prelude::*;
-use harness_protocol::{AnswerOrder, ApprovalMode, RunRules, Scope, Settings, Verdict};
+use harness_protocol::{AnswerOrder, ApprovalMode, RunRules, Scope, Settings, Verdict, WebSearch};
 use tokio::time::Instant;
 
 use super::actor::WorkflowActor;
@@ -414,6 +414,9 @@ async fn submitted(
 fn settings(manifest: &Manifest) -> Settings {
     Settings {
         model: manifest.permissions.model.clone(),
+        // Nobody watches what is searched for.
+        web_search: Some(WebSearch::Off),
+        web_fetch: Some(false),
         ..Settings::default()
     }
 }

@@ -2,7 +2,7 @@
 
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, ValueEnum};
-use harness_protocol::{ConversationSummary, DeltaKind, Event, words};
+use harness_protocol::{ConversationSummary, DeltaKind, Event, WebSource, words};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -113,16 +113,31 @@ fn event(past: &Value) -> Result<Event, RequestError> {
     })
 }
 
+/// A source of a text, on a line of its own.
+fn link(source: &WebSource) -> String {
+    format!(
+        "{}\n\n",
+        fenced(&format!("{}\n{}", source.title, source.url), "")
+    )
+}
+
 /// The part of the document for an event; nothing for most.
 fn section(event: &Event) -> String {
     match event {
         Event::User { content, .. } => format!("## Prompt\n\n{}\n\n", content.trim_end()),
         Event::Text {
-            content, partial, ..
+            content,
+            partial,
+            sources,
+            ..
         } => {
             let cut = if *partial { "\n\n*(cut short)*" } else { "" };
-            format!("{}{cut}\n\n", content.trim_end())
+            let sources: String = sources.iter().map(link).collect();
+            format!("{}{cut}\n\n{sources}", content.trim_end())
         }
+        Event::Block {
+            web: Some(step), ..
+        } => format!("{}\n\n", fenced(&words::web_step(step), "")),
         Event::ToolCall { name, input, .. } => {
             let input = Value::Object(input.clone());
             format!(

@@ -20,3 +20,4 @@ mod talk;
 mod testing;
 mod tool_calls;
 mod values;
+mod web;

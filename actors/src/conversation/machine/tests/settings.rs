@@ -172,7 +172,8 @@ fn active_tools_are_offered_in_the_order_of_all_and_no_names_are_all() {
     let Err(ChangeError::UnknownTool { name, tools }) = unknown else {
         panic!("{unknown:?}");
     };
-    assert_eq!((name.as_str(), tools.as_str()), ("rm", "read, list, write"));
+    let known = "read, list, write, web_search, web_fetch";
+    assert_eq!((name.as_str(), tools.as_str()), ("rm", known));
     assert_eq!(*talk.machine.settings(), before);
     talk.change(&json!({"active_tools": []})).unwrap();
     talk.prompt("on");

@@ -19,7 +19,7 @@ fn plan(auto_compact: bool) -> RunPlan {
     defaults.settings.context_window = Some(10_000);
     defaults.settings.reserve_tokens = 2_000;
     defaults.settings.keep_tokens = 1_000;
-    Planner::new(defaults).plan(&Settings::default(), Arc::from([]))
+    Planner::new(defaults).plan(&Settings::default(), Arc::from([]), WebLimits::default())
 }
 
 /// A past of so many thousand tokens, and a prompt.

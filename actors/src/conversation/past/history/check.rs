@@ -72,16 +72,18 @@ fn server_calls<'a>(
     awaited: &[&'a str],
     is_last: bool,
 ) -> Result<Vec<&'a str>, String> {
-    let kind = |block: &Value| block["type"].as_str().unwrap_or_default().to_owned();
     if role == "user" {
-        let has_more = blocks.iter().any(|block| kind(block) != "tool_result");
+        let has_more = blocks.iter().any(|block| block["type"] != "tool_result");
         return match awaited.first() {
             Some(id) if has_more => Err(format!("more than results, but {id} awaits its own")),
             Some(_) | None => Ok(awaited.to_vec()),
         };
     }
-    let results = blocks.iter();
-    let results = results.filter(|block| kind(block).ends_with("_tool_result"));
+    let is_result = |block: &&Value| {
+        let kind = block["type"].as_str();
+        kind.is_some_and(|kind| kind.ends_with("_tool_result"))
+    };
+    let results = blocks.iter().filter(is_result);
     let results: Vec<&str> = results
         .filter_map(|block| block["tool_use_id"].as_str())
         .collect();

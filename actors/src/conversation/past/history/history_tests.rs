@@ -390,6 +390,49 @@ fn an_open_call_of_the_apis_own_tools_that_gets_no_result_is_left_out() {
     assert_eq!(sent[1], dropped[1]);
 }
 
+/// Spec: [WEB-09]
+#[test]
+fn a_search_that_the_api_could_not_read_again_is_sent_as_text() {
+    let page = json!({"type": "web_search_result", "title": "T", "url": "https://a.example/x"});
+    let found = json!({"type": "web_search_tool_result", "tool_use_id": "s", "content": [page]});
+    let cited = |fields: Value| {
+        let mut cited = json!({"type": "web_search_result_location", "url": "u"});
+        cited
+            .as_object_mut()
+            .unwrap()
+            .extend(fields.as_object().unwrap().clone());
+        json!({"type": "text", "text": "b", "citations": [cited]})
+    };
+    let sealed = cited(json!({"encrypted_index": "I"}));
+    let uncited = json!({"type": "text", "text": "b", "citations": []});
+    check_replies(&[
+        (
+            json!([web_search("s"), found, cited(json!({})), call("t")]),
+            json!([
+                text("[web_search: q]"),
+                text("[1 page\n  T · a.example]"),
+                text("b"),
+                call("t")
+            ]),
+            &[interrupted("t")],
+        ),
+        (
+            json!([web_search("r"), web_results("r"), sealed]),
+            json!([web_search("r"), web_results("r"), sealed]),
+            &[],
+        ),
+        // What came before there were searches stays the same bytes.
+        (json!([uncited]), json!([uncited]), &[]),
+    ]);
+    // The call before it goes with it.
+    let mut history = mixed();
+    history.push_reply(blocks(&json!([found, text("c")])), Unanswered::Interrupted);
+    let sent: Vec<Value> = serde_json::from_str(&sent(&history)).unwrap();
+    assert_eq!(sent[1], mixed_messages(false)[1]);
+    let told = json!([text("[1 page\n  T · a.example]"), text("c")]);
+    assert_eq!(sent[3], assistant(&told));
+}
+
 /// Spec: [CONV-796]
 #[test]
 fn a_summary_never_parts_an_open_call_from_its_result() {

@@ -23,6 +23,7 @@ use crate::reply::Block;
 pub use check::first_violation;
 pub(in crate::conversation) use cut::Dropped;
 use estimate::Meter;
+use foreign::without_foreign_searches;
 use message::SerializedMessage;
 use open::{OpenMessage, PromptPart};
 use sealed::{SealedMessages, push_comma};
@@ -32,6 +33,7 @@ mod check;
 mod compact;
 mod cut;
 mod estimate;
+mod foreign;
 mod message;
 mod open;
 mod sealed;
@@ -132,13 +134,17 @@ impl History {
     fn push_ended(&mut self, blocks: Vec<Block>, unanswered: Unanswered, ending: ReplyEnding) {
         let mut reply = std::mem::take(&mut self.paused);
         reply.extend(blocks);
-        let content = sendable(&reply, ending, &self.awaited_server_calls());
+        let reply = without_foreign_searches(reply);
+        let mut content = sendable(&reply, ending, &self.awaited_server_calls());
         if content.is_empty() {
             // There is nothing of it to take back.
             self.may_take_back = false;
             return;
         }
-        self.settle_server_calls(&content);
+        if self.settle_server_calls(&content) {
+            // It was signed behind the call that is gone.
+            content.retain(|block| !block.is_thinking());
+        }
         self.left_out = None;
         self.begin_with_user();
         let answers = OpenMessage::answering(&content, unanswered);
@@ -167,6 +173,7 @@ impl History {
         self.left_out = None;
         let mut reply = std::mem::take(&mut self.paused);
         reply.extend(blocks);
+        let reply = without_foreign_searches(reply);
         // What follows is a reply to what is sent back, so what is not sent now never is.
         let content = sendable(&reply, ReplyEnding::Paused, &self.awaited_server_calls());
         if !content.is_empty() {
@@ -206,21 +213,22 @@ impl History {
         self.settle_server_calls(&[]);
     }
 
-    /// Leaves those of them out that the reply to their results does not answer.
-    fn settle_server_calls(&mut self, reply: &[&Block]) {
+    /// Leaves those of them out that the reply to their results does not answer; true if there were any.
+    fn settle_server_calls(&mut self, reply: &[&Block]) -> bool {
         let last = self.sealed.messages().last();
         let Some(last) = last.filter(|last| last.awaits_results()) else {
-            return;
+            return false;
         };
         let blocks = last.blocks();
         let kept = without_unanswered(&blocks, reply);
         if kept.len() == blocks.len() {
-            return;
+            return false;
         }
         let settled = SerializedMessage::assistant(&kept, None);
         self.sealed.pop();
         self.sealed.push(settled);
         self.meter.forget();
+        true
     }
 
     /// A reply follows on a user message, even where a damaged journal has none.

@@ -110,28 +110,18 @@ fn is_call(block: &Block) -> bool {
 
 /// The id of a call of the API's own tools.
 fn server_call(block: &Block) -> Option<&str> {
-    match block.kind() {
-        BlockKind::ServerToolCall { id } => Some(id),
-        BlockKind::Text(_)
-        | BlockKind::Thinking { .. }
-        | BlockKind::RedactedThinking
-        | BlockKind::ToolCall { .. }
-        | BlockKind::ServerToolResult { .. }
-        | BlockKind::Unknown => None,
-    }
+    let BlockKind::ServerToolCall { id } = block.kind() else {
+        return None;
+    };
+    Some(id)
 }
 
 /// The id of the call that a result of the API's own tools answers.
 fn server_result(block: &Block) -> Option<&str> {
-    match block.kind() {
-        BlockKind::ServerToolResult { call_id } => Some(call_id),
-        BlockKind::Text(_)
-        | BlockKind::Thinking { .. }
-        | BlockKind::RedactedThinking
-        | BlockKind::ToolCall { .. }
-        | BlockKind::ServerToolCall { .. }
-        | BlockKind::Unknown => None,
-    }
+    let BlockKind::ServerToolResult { call_id } = block.kind() else {
+        return None;
+    };
+    Some(call_id)
 }
 
 fn ids<'a>(
