@@ -445,6 +445,7 @@ fn block_event(block: &Block, partial: bool, duration_ms: Option<u64>, timestamp
         | BlockKind::Unknown => Event::Block {
             block_type: block.type_name().to_owned(),
             web: web::step(block),
+            fallback: block.fallback(),
             timestamp,
         },
     }

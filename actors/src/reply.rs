@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use harness_protocol::{ModelFallback, TokenUsage};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -70,6 +71,22 @@ impl Block {
     #[must_use]
     pub(crate) fn is_fallback(&self) -> bool {
         self.type_name() == "fallback"
+    }
+
+    /// The models and the reason of a fallback. `None` for any other block, or if it names no models.
+    #[must_use]
+    pub(crate) fn fallback(&self) -> Option<ModelFallback> {
+        let model = |side: &str| self.0.get(side)?.get("model")?.as_str().map(str::to_owned);
+        let category = self
+            .0
+            .get("trigger")
+            .and_then(|trigger| trigger.get("category"));
+        let (from, to) = (model("from")?, model("to")?);
+        self.is_fallback().then(|| ModelFallback {
+            from,
+            to,
+            category: category.and_then(Value::as_str).map(str::to_owned),
+        })
     }
 
     /// A block as the API sent it.
@@ -220,6 +237,11 @@ impl From<&str> for StopReason {
     }
 }
 
+/// The rounds and attempts that a reply is made of, each with its counts.
+const ROUNDS: &str = "iterations";
+/// The tokens that the API left out of the request, which it reports beside the counts.
+const CLEARED: &str = "cleared_input_tokens";
+
 /// Token counts of a reply, as the API reported them; later reports replace earlier ones.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Usage(Object);
@@ -259,8 +281,8 @@ impl Usage {
 
     /// The counts that have a price.
     #[must_use]
-    pub fn counts(&self) -> harness_protocol::TokenUsage {
-        harness_protocol::TokenUsage {
+    pub fn counts(&self) -> TokenUsage {
+        TokenUsage {
             input_tokens: self.count("input_tokens"),
             output_tokens: self.count("output_tokens"),
             cache_creation_input_tokens: self.count("cache_creation_input_tokens"),
@@ -273,6 +295,105 @@ impl Usage {
     fn searches(&self) -> u64 {
         let ran = self.0.get("server_tool_use").and_then(Value::as_object);
         ran.map_or(0, |ran| Self(ran.clone()).count("web_search_requests"))
+    }
+
+    /// The counts that have a price, each with the model that they are for: of every attempt and every round that the
+    /// reply is made of, where the API reports them, else of the reply, whose model is `replied`.
+    #[must_use]
+    pub fn by_model(&self, replied: &str) -> Vec<(String, TokenUsage)> {
+        let own = self.counts();
+        let rounds = self.rounds();
+        let rounds = rounds.iter().map(|round| {
+            let model = round.0.get("model").and_then(Value::as_str);
+            // Searches are counted beside the rounds.
+            let counts = TokenUsage {
+                web_search_requests: 0,
+                ..round.counts()
+            };
+            (model.unwrap_or(replied).to_owned(), counts)
+        });
+        let counts = |(_, counts): &(String, TokenUsage)| *counts != TokenUsage::default();
+        let mut counted: Vec<(String, TokenUsage)> = rounds.filter(counts).collect();
+        if counted.is_empty() {
+            return vec![(replied.to_owned(), own)];
+        }
+        if own.web_search_requests > 0 {
+            let searches = TokenUsage {
+                web_search_requests: own.web_search_requests,
+                ..TokenUsage::default()
+            };
+            counted.push((replied.to_owned(), searches));
+        }
+        counted
+    }
+
+    /// Number of tokens of the request and the reply, with what the API left out of the request: of the last round,
+    /// where the API reports rounds.
+    #[must_use]
+    pub fn context(&self) -> u64 {
+        let counts = match self.rounds().last() {
+            Some(last) if last.counts() != TokenUsage::default() => last.counts(),
+            Some(_) | None => self.counts(),
+        };
+        [
+            counts.input_tokens,
+            counts.cache_creation_input_tokens,
+            counts.cache_read_input_tokens,
+            counts.output_tokens,
+            self.cleared(),
+        ]
+        .into_iter()
+        .fold(0, u64::saturating_add)
+    }
+
+    /// True if the API reports each round.
+    #[must_use]
+    pub fn has_rounds(&self) -> bool {
+        !self.rounds().is_empty()
+    }
+
+    /// Number of tokens that the API left out of the request.
+    #[must_use]
+    pub fn cleared(&self) -> u64 {
+        self.count(CLEARED)
+    }
+
+    /// Notes how many tokens the API left out of the request, by its report on the edits that it made.
+    pub(crate) fn note_cleared(&mut self, report: &Value) {
+        let edits = report["applied_edits"].as_array().map(Vec::as_slice);
+        let cleared = edits
+            .unwrap_or_default()
+            .iter()
+            .filter_map(|edit| edit[CLEARED].as_u64());
+        let cleared = cleared.fold(0, u64::saturating_add);
+        if cleared > 0 {
+            self.0.insert(CLEARED.to_owned(), cleared.into());
+        }
+    }
+
+    /// Names the model of each round that the API reports without one: the one that replied, but where another one
+    /// declined before, the one that was asked.
+    pub(crate) fn name_models(&mut self, asked: &str, replied: &str) {
+        let is_behind = |round: &Value| round["type"] == "fallback_message";
+        let Some(rounds) = self.0.get_mut(ROUNDS).and_then(Value::as_array_mut) else {
+            return;
+        };
+        let has_fallback = rounds.iter().any(is_behind);
+        for round in rounds {
+            let is_of_asked = has_fallback && !is_behind(round);
+            let model = if is_of_asked { asked } else { replied };
+            if let Some(round) = round.as_object_mut()
+                && round.get("model").is_none_or(Value::is_null)
+            {
+                round.insert("model".to_owned(), model.into());
+            }
+        }
+    }
+
+    fn rounds(&self) -> Vec<Self> {
+        let rounds = self.0.get(ROUNDS).and_then(Value::as_array);
+        let rounds = rounds.into_iter().flatten().filter_map(Value::as_object);
+        rounds.cloned().map(Self).collect()
     }
 
     /// Everything that was reported.
@@ -342,6 +463,8 @@ impl fmt::Display for StopReason {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     /// Spec: [MODEL-19]
@@ -354,5 +477,122 @@ mod tests {
             .map(|name| usage.count(name))
             .to_vec();
         assert_eq!(counts, [5, 0, u64::MAX, 0, 0, 7, 0]);
+    }
+
+    fn usage(report: Value) -> Usage {
+        let Value::Object(report) = report else {
+            panic!("{report}");
+        };
+        report.into()
+    }
+
+    /// Spec: [MODEL-804]
+    #[test]
+    fn each_attempt_of_a_reply_counts_for_its_model() {
+        let round = |kind: &str, model: Value, input: u64, output: u64| {
+            json!({"type": kind, "model": model, "input_tokens": input, "output_tokens": output,
+                   "cache_read_input_tokens": 100})
+        };
+        let mut usage = usage(json!({
+            "input_tokens": 30, "output_tokens": 7, "server_tool_use": {"web_search_requests": 2},
+            "iterations": [
+                round("message", Value::Null, 20, 5),
+                round("fallback_message", Value::Null, 30, 7),
+                round("advisor_message", json!("other"), 1, 1),
+                round("message", json!("asked"), 2, 2),
+            ],
+        }));
+        usage.name_models("asked", "replied");
+        let told: Vec<_> = usage
+            .by_model("replied")
+            .into_iter()
+            .map(|(model, of)| {
+                (
+                    model,
+                    of.input_tokens,
+                    of.output_tokens,
+                    of.web_search_requests,
+                )
+            })
+            .collect();
+        let of = |model: &str, input, output, searches| (model.to_owned(), input, output, searches);
+        assert_eq!(
+            told,
+            [
+                of("asked", 20, 5, 0),
+                of("replied", 30, 7, 0),
+                of("other", 1, 1, 0),
+                of("asked", 2, 2, 0),
+                of("replied", 0, 0, 2),
+            ]
+        );
+        assert_eq!((usage.context(), usage.has_rounds()), (104, true));
+    }
+
+    /// Spec: [MODEL-804]
+    #[test]
+    fn a_round_without_a_name_is_of_the_model_that_replied() {
+        let round = json!({"type": "message", "model": null, "input_tokens": 2});
+        let mut usage = usage(json!({"input_tokens": 4, "iterations": [round, round]}));
+        usage.name_models("alias", "full-name");
+        let models: Vec<String> = usage
+            .by_model("full-name")
+            .into_iter()
+            .map(|(model, _)| model)
+            .collect();
+        assert_eq!(models, ["full-name", "full-name"]);
+    }
+
+    /// Spec: [MODEL-804]
+    #[test]
+    fn without_rounds_the_counts_are_of_the_reply() {
+        for rounds in [
+            Value::Null,
+            json!([]),
+            json!("?"),
+            json!([{"type": "message"}, 7]),
+        ] {
+            let usage = usage(json!({"input_tokens": 3, "output_tokens": 4, "iterations": rounds}));
+            let of_reply = usage.by_model("m");
+            assert_eq!(of_reply, [("m".to_owned(), usage.counts())]);
+            assert_eq!(usage.context(), 7);
+        }
+    }
+
+    /// Spec: [MODEL-805]
+    #[test]
+    fn what_the_api_left_out_of_the_request_belongs_to_the_context() {
+        let mut usage = usage(json!({"input_tokens": 3, "output_tokens": 4}));
+        for odd in [
+            json!(null),
+            json!([]),
+            json!({"applied_edits": [{"cleared_input_tokens": "?"}]}),
+        ] {
+            usage.note_cleared(&odd);
+        }
+        assert_eq!(usage.cleared(), 0);
+        let edit = |tokens: u64| json!({"type": "clear_tool_uses_20250919", "cleared_input_tokens": tokens});
+        usage.note_cleared(&json!({"applied_edits": [edit(20), edit(5)]}));
+        assert_eq!((usage.cleared(), usage.context()), (25, 32));
+    }
+
+    /// Spec: [EVENT-801]
+    #[test]
+    fn a_fallback_names_its_models_and_its_reason() {
+        let block = |json: Value| Block::new(json.as_object().unwrap().clone());
+        let hop = json!({"type": "fallback", "from": {"model": "a"}, "to": {"model": "b"},
+                         "trigger": {"type": "refusal", "category": "cyber"}});
+        let told = block(hop).fallback().unwrap();
+        assert_eq!(
+            (&*told.from, &*told.to, told.category.as_deref()),
+            ("a", "b", Some("cyber"))
+        );
+        for none in [
+            json!({"type": "fallback"}),
+            json!({"type": "fallback", "from": {"model": 1}, "to": {"model": "b"}}),
+            json!({"type": "text", "from": {"model": "a"}, "to": {"model": "b"}}),
+        ] {
+            assert_eq!(block(none).fallback(), None);
+        }
     }
 }

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{
-    Approval, Attachment, ContextWindow, Extent, FileChange, HeldRule, JobChanges, JobEnd, Queue,
-    Scope, Settings, UndoneFile, Verdict, WebSource, WebStep, Withdrawal,
+    Approval, Attachment, ContextWindow, Extent, FileChange, HeldRule, JobChanges, JobEnd,
+    ModelFallback, Queue, Scope, Settings, UndoneFile, Verdict, WebSource, WebStep, Withdrawal,
 };
 
 /// One event of a conversation. Lasting events carry `timestamp`, in whole Unix seconds, and their
@@ -202,6 +202,9 @@ pub enum Event {
         /// The step of a tool of the API.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         web: Option<WebStep>,
+        /// The change of the model, if the block marks one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        fallback: Option<ModelFallback>,
         /// Unix seconds.
         timestamp: u64,
     },

@@ -9,6 +9,7 @@ mod command;
 mod conversations;
 mod event;
 mod extent;
+mod fallback;
 mod files;
 mod guidance;
 pub mod hidden;
@@ -43,6 +44,7 @@ pub use event::{
     ActivityState, CompactionReason, DeltaKind, EndOutcome, Event, Family, TokenUsage,
 };
 pub use extent::Extent;
+pub use fallback::ModelFallback;
 pub use files::FoundFiles;
 pub use guidance::{
     Instructions, SkillList, SkillOrder, SkillSummary, TemplateList, TemplateOrder, TemplateSummary,
@@ -65,9 +67,9 @@ pub use service::{
 };
 pub use setting::{SettingKind, SettingRow};
 pub use settings::{
-    ApprovalMode, ChangeSettings, FullSettings, NO_TOOLS, OWN_LIMIT, QueueMode, SETTINGS, Settings,
-    SettingsAnswer, SettingsPatch, THINKING_LEVELS, ThinkingLevel, ToolExecution, WEB_TOOLS,
-    WebSearch, are_no_tools,
+    ApprovalMode, ChangeSettings, FullSettings, NO_TOOLS, OWN_LIMIT, QueueMode, RefusalFallback,
+    SETTINGS, Settings, SettingsAnswer, SettingsPatch, THINKING_LEVELS, ThinkingLevel,
+    ToolExecution, WEB_TOOLS, WebSearch, are_no_tools,
 };
 pub use undo::{UndoAnswer, UndoOrder, UndoOutcome, UndoTo, UndoneFile};
 pub use usage::{ContextWindow, ModelUsage, RunUsage, UsageAnswer};

@@ -113,6 +113,10 @@ settings! {
     /// The texts that end a reply where the model would write them.
     stop_sequences: Vec<String> => Vec<String> = Vec::new(),
         SettingKind::Texts, "Texts that end a reply where the model would write them";
+    /// Permission to have another model answer where the model declines.
+    refusal_fallback: RefusalFallback => RefusalFallback = RefusalFallback::default(),
+        SettingKind::OneOf("WHEN", &["auto", "on", "off"]),
+        "Whether the API has another model answer where the model declines: on, off, or auto in workflows at api.anthropic.com";
     /// The names of the tools that the model is offered; all if empty, and none if it is [`NO_TOOLS`] alone. Unknown
     /// names are ignored.
     active_tools: Vec<String> => Vec<String> = Vec::new(),
@@ -170,6 +174,10 @@ settings! {
     /// The model that writes summaries; the conversation's own if left out.
     compaction_model: String => Option<String> = None,
         SettingKind::Model, "Model that writes summaries; the one that answers if unset";
+    /// True if the API leaves the oldest results of tools out of long requests.
+    clear_tool_results: bool => bool = false,
+        SettingKind::Switch,
+        "Whether the API leaves the oldest results of tools out of long requests";
     /// True if the model receives the `AGENTS.md` files of the working folder and the state folder.
     context_files: bool => bool = true,
         SettingKind::Switch,
@@ -315,6 +323,19 @@ pub enum WebSearch {
     /// Always.
     On,
     /// Never.
+    Off,
+}
+
+/// The conversations in which the API may have another model answer where the model declines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RefusalFallback {
+    /// In those of workflows, if the service asks the API's vendor.
+    #[default]
+    Auto,
+    /// In all.
+    On,
+    /// In none.
     Off,
 }
 

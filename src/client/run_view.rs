@@ -224,6 +224,10 @@ impl RunView {
                 let line = words::web_step(step).replace("\n ", ";");
                 Some(format!("{mark} {}", visible::short(&line, MAX_TOOL)))
             }
+            Event::Block {
+                fallback: Some(change),
+                ..
+            } => Some(visible::short(&words::fallback(change), MAX_TOOL)),
             Event::Status {
                 state: ActivityState::Thinking,
                 message,

@@ -87,9 +87,7 @@ pub(crate) fn start(
         config.max_state_bytes,
         Arc::new(StateDisk::for_home(&config.home)),
     )?;
-    let attachments = FolderAttachments::within(&config.home, size.clone());
-    attachments.sweep_unnamed(clock);
-    let attachments: Arc<dyn AttachmentStore> = Arc::new(attachments);
+    let attachments = attachments(config, &size, clock);
     let guidance = GuidanceSources::load(&config.home, &config.workspace, redaction.clone(), clock);
     let sources = guidance.clone();
     let guidance_of = Arc::new(move |folder: &Path| sources.shelf(folder));
@@ -118,8 +116,8 @@ pub(crate) fn start(
         clock,
         broadcasting.clone(),
     )?;
-    let models = parts.list_models.clone();
-    let shelf = parts.tools.clone();
+    let (models, shelf) = (parts.list_models.clone(), parts.tools.clone());
+    let falls_back = parts.defaults.workflows_fall_back();
     let store = JsonLinesStore::within(&config.home, clock, size.clone());
     let directory = DirectoryActor::new(Arc::new(store), parts, max_open_conversations()).start();
     let launcher = commands.launcher.0.clone();
@@ -141,6 +139,7 @@ pub(crate) fn start(
         auto_resume: config.workflow_auto_resume,
         room: WorkSlots::new(config.max_workflows),
         prices: prices(config),
+        falls_back,
         hooks: Hooks::default(),
     });
     let shared = HttpShared {
@@ -173,6 +172,13 @@ pub(crate) fn start(
         kept_for: kept_for(config),
     };
     Ok(Actors { shared })
+}
+
+/// The files that go with messages.
+fn attachments(config: &LoadedConfig, size: &StateSize, clock: Clock) -> Arc<dyn AttachmentStore> {
+    let attachments = FolderAttachments::within(&config.home, size.clone());
+    attachments.sweep_unnamed(clock);
+    Arc::new(attachments)
 }
 
 /// The tools that run commands, and what contains those.

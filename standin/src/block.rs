@@ -87,20 +87,20 @@ impl Block {
         }
     }
 
-    /// The block in the form of the reply to a request: thinking gets its signature, and loses its text if the request,
+    /// The block in the form of the reply of that model to a request: thinking gets its signature, and loses its text if the request,
     /// or its model by default, omits that.
-    pub(crate) fn signed(self, request: &MessagesRequest) -> Self {
+    pub(crate) fn signed(self, request: &MessagesRequest, model: &str) -> Self {
         let Self::Unsigned(thinking) = self else {
             return self;
         };
         let asked = &request.body["thinking"];
         let is_quiet = match asked["display"].as_str() {
             Some(display) => display == "omitted",
-            None => asked["type"] == "adaptive" && Capabilities::for_model(request.model()).quiet,
+            None => asked["type"] == "adaptive" && Capabilities::for_model(model).quiet,
         };
         let thinking = if is_quiet { String::new() } else { thinking };
         Self::Thinking {
-            signature: sign(request, &thinking),
+            signature: sign(request, model, &thinking),
             thinking,
         }
     }

@@ -9,6 +9,7 @@ use crate::event::encode_event;
 use crate::gate::Gate;
 use crate::messages_request::MessagesRequest;
 use crate::reply::Step;
+use crate::signature::fallback_model;
 
 /// A message of the model. It streams when the request asks for a stream, and is one JSON
 /// document otherwise.
@@ -19,6 +20,7 @@ pub struct Message {
     stop_reason: Option<Value>,
     stop_details: Option<Value>,
     usage: Option<Value>,
+    cleared: Option<u64>,
     words_per_delta: Option<usize>,
     delta_pause: Option<Duration>,
     delta_gates: Vec<(usize, Gate)>,
@@ -60,6 +62,13 @@ impl Message {
     #[must_use]
     pub fn signed_thinking(self, thinking: impl Into<String>) -> Self {
         self.part(Part::Block(Block::Unsigned(thinking.into())))
+    }
+
+    /// Reports that results of tools were left out of the request, with their size in tokens.
+    #[must_use]
+    pub fn cleared(mut self, tokens: u64) -> Self {
+        self.cleared = Some(tokens);
+        self
     }
 
     /// Adds a redacted thinking block.
@@ -165,11 +174,17 @@ impl Message {
     }
 
     fn signed(mut self, request: &MessagesRequest) -> Self {
-        let sign = |part| match part {
-            Part::Block(block) => Part::Block(block.signed(request)),
+        let mut model = request.model().to_owned();
+        let mut sign = |part| match part {
+            Part::Block(block) => {
+                if let Some(next) = fallback_model(&block.to_value()) {
+                    next.clone_into(&mut model);
+                }
+                Part::Block(block.signed(request, &model))
+            }
             Part::Gate(_) | Part::Sleep(_) => part,
         };
-        self.parts = self.parts.into_iter().map(sign).collect();
+        self.parts = self.parts.into_iter().map(&mut sign).collect();
         self
     }
 
@@ -276,9 +291,13 @@ impl Message {
             index += 1;
         }
         let (delta, usage) = (self.delta_fields(), self.final_usage(request));
-        steps.push(send(
-            json!({"type": "message_delta", "delta": delta, "usage": usage}),
-        ));
+        let mut end = json!({"type": "message_delta", "delta": delta, "usage": usage});
+        if let Some(tokens) = self.cleared {
+            let edit = json!({"type": "clear_tool_uses_20250919", "cleared_tool_uses": 1,
+                              "cleared_input_tokens": tokens});
+            end["context_management"] = json!({"applied_edits": [edit]});
+        }
+        steps.push(send(end));
         steps.push(send(json!({"type": "message_stop"})));
         steps
     }

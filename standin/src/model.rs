@@ -27,6 +27,8 @@ pub struct Model {
     pub token_percent: u64,
     /// The fields that the models endpoint lists for this model.
     pub listing: Listing,
+    /// The models that it may be replaced by where it declines.
+    pub fallbacks: &'static [&'static str],
     /// The state in its life cycle. A retired model is listed and not served.
     pub lifecycle: &'static str,
     /// The time at which it ends to be served, as RFC 3339.
@@ -62,6 +64,7 @@ impl Model {
             capabilities: Capabilities::for_model(&id),
             token_percent: 100,
             listing: Listing::Full,
+            fallbacks: &[],
             lifecycle: "active",
             retires_at: None,
             id,
@@ -101,6 +104,13 @@ impl Model {
     #[must_use]
     pub fn listed(mut self, listing: Listing) -> Self {
         self.listing = listing;
+        self
+    }
+
+    /// Sets the models that it may be replaced by where it declines.
+    #[must_use]
+    pub fn falling_back_to(mut self, models: &'static [&'static str]) -> Self {
+        self.fallbacks = models;
         self
     }
 
@@ -168,6 +178,7 @@ impl Model {
         }
         if self.listing == Listing::Full {
             shown["capabilities"] = self.capabilities.to_json();
+            shown["allowed_fallback_models"] = self.fallbacks.into();
         }
         shown
     }

@@ -22,11 +22,11 @@ struct Signed<'a> {
     model: &'a str,
 }
 
-/// Signs a thinking block of the reply to a request.
-pub(crate) fn sign(request: &MessagesRequest, thinking: &str) -> String {
+/// Signs a thinking block of that model in the reply to a request.
+pub(crate) fn sign(request: &MessagesRequest, model: &str, thinking: &str) -> String {
     let messages = request.messages();
     let before = Weight::from_body(&request.body, 100).before(messages, messages.len());
-    let (thinking, model) = (sum(thinking), request.model());
+    let thinking = sum(thinking);
     format!("{OPENING}{before:016x}-{thinking:016x}-{model}")
 }
 
@@ -45,13 +45,21 @@ fn parse(signature: &str) -> Option<Signed<'_>> {
     })
 }
 
+/// The model that replies behind a block, if the block says so.
+pub(crate) fn fallback_model(block: &Value) -> Option<&str> {
+    let model = block["to"]["model"].as_str();
+    model.filter(|_| block["type"] == "fallback")
+}
+
 /// Checks every thinking block with a signature of this module.
 pub(crate) fn check(body: &Value, model: &Model, weight: &Weight) -> Result<(), ApiError> {
     let binding = model.capabilities.binding;
     let messages = list(&body["messages"]);
     let mut sums = HashMap::new();
     for (index, message) in messages.iter().enumerate() {
+        let mut author = model.id.as_str();
         for (place, block) in list(&message["content"]).iter().enumerate() {
+            author = fallback_model(block).unwrap_or(author);
             let signature = block["signature"].as_str().unwrap_or_default();
             let Some(signed) = parse(signature).filter(|_| block["type"] == "thinking") else {
                 continue;
@@ -65,7 +73,7 @@ pub(crate) fn check(body: &Value, model: &Model, weight: &Weight) -> Result<(), 
             if signed.thinking != format!("{:016x}", sum(thinking)) {
                 return refuse("");
             }
-            if binding != Binding::ConversationOfAnyModel && signed.model != model.id {
+            if binding != Binding::ConversationOfAnyModel && signed.model != author {
                 return refuse(": it is bound to a different model");
             }
             let before = sums

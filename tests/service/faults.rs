@@ -123,7 +123,7 @@ async fn calls_of_an_attempt_before_a_fallback_do_not_run() {
             .iter()
             .map(|block| &block["type"])
             .collect();
-        assert_eq!(kinds, ["text", "text", "tool_use"]);
+        assert_eq!(kinds, ["text", "text", "tool_use"]); // The mark goes with the beta alone.
     }
     assert_eq!(standin.violations(), [""; 0]);
 }

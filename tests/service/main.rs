@@ -14,6 +14,7 @@ mod approvals_shown;
 mod attach;
 mod attachments;
 mod bash;
+mod betas;
 mod bounds;
 mod caching;
 mod cancel;

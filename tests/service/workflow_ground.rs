@@ -209,8 +209,12 @@ impl Bench {
         settings: &[(&str, &str)],
         play: impl Fn(&Turn) -> Reply + Send + Sync + 'static,
     ) -> Self {
-        let catalogue =
-            Catalogue::new(vec![model(1_000_000), Model::new(PRICED).window(1_000_000)]);
+        let catalogue = Catalogue::new(vec![
+            model(1_000_000),
+            Model::new(PRICED)
+                .window(1_000_000)
+                .falling_back_to(&["claude-opus-4-8"]),
+        ]);
         let responder = move |request: &MessagesRequest| play(&Turn::of(request));
         let standin = Standin::serving(responder, catalogue).unwrap();
         let flags: Vec<&str> = ["--model", MODEL].iter().chain(flags).copied().collect();

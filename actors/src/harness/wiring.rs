@@ -45,7 +45,7 @@ pub fn parts(
         keys: extensions.keys.clone(),
         redaction,
     };
-    let searches = extensions.transport.is_none() && config.api.is_vendor();
+    let is_vendor = extensions.transport.is_none() && config.api.is_vendor();
     let model = ModelActor::with_extensions(config.api, clock, model_extensions).start();
     Ok(DirectoryParts {
         start_model_call: model.clone().recipient(),
@@ -59,7 +59,7 @@ pub fn parts(
         defaults: Arc::new(Defaults {
             settings: config.settings,
             caching: config.caching,
-            searches,
+            is_vendor,
         }),
         extensions,
         lives: Arc::default(),

@@ -10,6 +10,7 @@ use actix::prelude::*;
 use futures_util::FutureExt as _;
 
 use super::attempt::SharedAssembler;
+use super::betas::BetaSet;
 use super::call::{ModelCall, Successors, failed};
 use super::catalog::Catalog;
 use super::client::ApiClient;
@@ -118,6 +119,7 @@ impl Handler<StartModelCall> for ModelActor {
             prepared: None,
             left_out: LeftOut::default(),
             failed_with_files: None,
+            refused_betas: BetaSet::new(),
             shown: false,
             order,
         };

@@ -104,6 +104,9 @@ struct MessageDelta<'a> {
     delta: Option<EndFields>,
     #[serde(default, borrow)]
     usage: Option<&'a RawValue>,
+    /// The API's report on what it left out of the request.
+    #[serde(default)]
+    context_management: Value,
 }
 
 /// The fields of an event that belong to the end of a reply.
@@ -329,6 +332,7 @@ impl Assembler {
             self.end.stop_details = details;
         }
         self.count_tokens(event.usage);
+        self.end.usage.note_cleared(&event.context_management);
         Ok(AssembledStep::Nothing)
     }
 

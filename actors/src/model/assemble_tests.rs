@@ -760,3 +760,23 @@ fn each_piece_of_a_summary_of_the_api_replaces_the_one_before() {
     ];
     assert!(events(&stream).is_ok());
 }
+
+/// Spec: [MODEL-805]
+#[test]
+fn what_the_api_left_out_of_the_request_is_noted_with_the_counts() {
+    let mut assembler = Assembler::default();
+    let edits = json!([{"type": "clear_tool_uses_20250919", "cleared_input_tokens": 12_000}]);
+    let events = [
+        json!({"type": "message_start", "message": {"id": "m", "model": "x", "usage": {"input_tokens": 3}}}),
+        json!({"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 1},
+               "context_management": {"applied_edits": edits}}),
+    ];
+    for event in events {
+        assembler.take("", &event.to_string()).unwrap();
+    }
+    let last = assembler.take("", r#"{"type":"message_stop"}"#).unwrap();
+    let AssembledStep::Finished(_, end) = last else {
+        panic!("{last:?}");
+    };
+    assert_eq!((end.usage.cleared(), end.usage.context()), (12_000, 12_004));
+}

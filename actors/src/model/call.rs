@@ -9,6 +9,7 @@ use std::time::Duration;
 use super::answer::AttemptError;
 use super::assemble::Assembler;
 use super::attempt::{AttemptPiece, Prepared, SharedAssembler, attempt};
+use super::betas::{self, ApiBeta, BetaSet};
 use super::catalog::Catalog;
 use super::client::ApiClient;
 use super::left_out::{LeftOut, holds_for_later, may_be_for_files, names_images};
@@ -41,6 +42,8 @@ pub(super) struct ModelCall {
     pub(super) prepared: Option<Prepared>,
     /// The files that this call leaves out, besides those that are known to be refused.
     pub(super) left_out: LeftOut,
+    /// The betas that were refused, until a request without them was taken.
+    pub(super) refused_betas: BetaSet,
     /// The error of the request that had all of its files.
     pub(super) failed_with_files: Option<AttemptError>,
     /// True if a block was shown: after that no further attempt is made.
@@ -68,6 +71,7 @@ impl ModelCall {
             let refused = match self.attempt().await {
                 Ok(end) => {
                     self.learn_left_out();
+                    self.learn_refused_betas();
                     return self.finished(end, began.elapsed());
                 }
                 Err(refused) => refused,
@@ -80,6 +84,7 @@ impl ModelCall {
             };
             if self.lower_reply_maximum(&refused.error)
                 || self.change_version(&refused.error)
+                || self.leave_betas_out(&refused.error)
                 || self.leave_server_tools_out(&refused.error)
                 || self.leave_thinking_out(&refused.error)
             {
@@ -124,6 +129,11 @@ impl ModelCall {
         let conversation = &self.order.call_id.conversation;
         let has_no_server_tools = learned.has_no_server_tools(source, &model);
         let has_no_thinking = learned.has_no_thinking(source, &model, conversation);
+        let mut refused = learned.refused_betas(source, &model);
+        if self.order.spending.is_some() {
+            // What another model costs cannot be told before.
+            refused.insert(ApiBeta::RefusalFallback);
+        }
         if let Some(maximum) = maximum {
             self.order.request.limit_reply(maximum);
         }
@@ -132,6 +142,9 @@ impl ModelCall {
             self.prepared = None;
         }
         if has_no_thinking && self.order.request.leave_thinking_out() {
+            self.prepared = None;
+        }
+        if self.order.request.leave_betas_out(&refused) {
             self.prepared = None;
         }
         let request = &self.order.request;
@@ -153,10 +166,16 @@ impl ModelCall {
         let left_out = known.and(self.left_out.clone());
         let version = learned.version(request.key_source(), &model);
         let version = version.unwrap_or_else(|| self.client.first_version());
+        // What takes the place of HTTP has no headers.
+        let betas = match self.client.transport() {
+            Some(_) => BetaSet::new(),
+            None => request.betas(info.as_deref()),
+        };
         let target = RequestTarget {
             model: &model,
             info: info.as_deref(),
             version,
+            betas: &betas,
         };
         let body = request.whole_body(target, &left_out, store);
         let body = body.await;
@@ -181,6 +200,7 @@ impl ModelCall {
         let prepared = Prepared {
             model,
             version,
+            betas,
             body,
             size,
         };
@@ -297,8 +317,11 @@ impl ModelCall {
         let call_id = self.order.call_id.clone();
         // A gateway may quote what it was sent anywhere.
         let mut end = end.redacted(self.client.redaction());
-        if let Some(asked) = self.prepared.as_ref().filter(|_| end.model.is_empty()) {
-            asked.model.as_ref().clone_into(&mut end.model);
+        if let Some(asked) = &self.prepared {
+            if end.model.is_empty() {
+                asked.model.as_ref().clone_into(&mut end.model);
+            }
+            end.usage.name_models(&asked.model, &end.model);
         }
         let usage = end.usage.counts();
         let input = usage
@@ -415,6 +438,34 @@ impl ModelCall {
             error,
         );
         true
+    }
+
+    /// Leaves the betas out that a refusal names, or all where it names none; `false` if there is another reason.
+    fn leave_betas_out(&mut self, error: &ModelError) -> bool {
+        let Some(prepared) = &self.prepared else {
+            return false;
+        };
+        let refused = betas::refused(error, &prepared.betas);
+        if self.shown || refused.is_empty() {
+            return false;
+        }
+        self.order.request.leave_betas_out(&refused);
+        self.ask_again(&betas::without(&refused), error);
+        self.refused_betas.extend(refused);
+        true
+    }
+
+    /// Remembers the betas that the request had to be made without, for those to that model within an hour.
+    fn learn_refused_betas(&self) {
+        if let Some(prepared) = self
+            .prepared
+            .as_ref()
+            .filter(|_| !self.refused_betas.is_empty())
+        {
+            let source = self.order.request.key_source();
+            let learned = self.catalog.learned();
+            learned.note_refused_betas(source, &prepared.model, &self.refused_betas);
+        }
     }
 
     /// Leaves the tools out that the API runs itself after a refusal of them, for this request and those to that

@@ -27,6 +27,9 @@ pub struct ModelInfo {
     /// Maximum size of a reply, in tokens.
     #[serde(default, deserialize_with = "lenient")]
     pub max_tokens: Option<u64>,
+    /// The models that the API may ask where this one declines. `None` if it does not say.
+    #[serde(default, deserialize_with = "lenient")]
+    pub allowed_fallback_models: Option<Vec<String>>,
     /// Further abilities.
     #[serde(default, deserialize_with = "lenient")]
     pub capabilities: ModelCapabilities,
@@ -208,6 +211,7 @@ mod tests {
         let whole = json!({
             "type": "model", "id": "m", "display_name": "M", "created_at": "2026-10-07T00:00:00Z",
             "lifecycle": "deprecated", "retires_at": "2026-11-30T00:00:00Z", "max_input_tokens": 1_000_000, "max_tokens": 128_000,
+            "allowed_fallback_models": ["n"],
             "capabilities": {
                 "batch": {"supported": true},
                 "effort": {
@@ -239,6 +243,7 @@ mod tests {
                 retires_at: Some("2026-11-30T00:00:00Z".to_owned()),
                 max_input_tokens: Some(1_000_000),
                 max_tokens: Some(128_000),
+                allowed_fallback_models: Some(vec!["n".to_owned()]),
                 capabilities: ModelCapabilities {
                     effort: EffortSupport {
                         supported: Some(true),

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use super::betas::{ApiBeta, BetaSet};
 use super::left_out::LeftOut;
 use super::version::ApiVersion;
 use crate::ids::ConversationId;
@@ -48,6 +49,8 @@ struct Lessons {
     version: Option<Lesson<ApiVersion>>,
     /// It refused the tools that the API runs itself.
     no_server_tools: Option<Lesson<()>>,
+    /// The betas that it refused.
+    refused_betas: HashMap<ApiBeta, Lesson<()>>,
     /// Conversations whose thinking it did not take back.
     no_thinking: HashMap<ConversationId, Lesson<()>>,
     /// The day on which it was said last that the model is soon no longer served, since the Unix epoch.
@@ -144,6 +147,31 @@ impl LearnedFacts {
     ) -> bool {
         let known = self.known(key_source, model, |lessons| lessons.no_server_tools);
         known.is_some()
+    }
+
+    /// Notes that a model is asked without these betas.
+    pub(super) fn note_refused_betas(
+        &self,
+        key_source: Option<&Arc<str>>,
+        model: &Arc<str>,
+        betas: &BetaSet,
+    ) {
+        self.teach(key_source, model, |lessons| {
+            let refused = betas.iter().map(|beta| (*beta, Lesson::new(())));
+            lessons.refused_betas.extend(refused);
+        });
+    }
+
+    /// The betas that a model refused.
+    pub(super) fn refused_betas(&self, key_source: Option<&Arc<str>>, model: &Arc<str>) -> BetaSet {
+        let refused = self.find(key_source, model, |lessons| {
+            let refused = lessons
+                .refused_betas
+                .iter()
+                .filter(|(_, lesson)| lesson.holds());
+            refused.map(|(beta, _)| *beta).collect()
+        });
+        refused.unwrap_or_default()
     }
 
     /// Notes that a model did not take the thinking of a conversation back.

@@ -4,6 +4,7 @@ mod actor;
 mod answer;
 mod assemble;
 mod attempt;
+mod betas;
 mod call;
 mod catalog;
 mod client;
@@ -44,6 +45,7 @@ mod web_tools;
 
 pub use actor::ModelActor;
 pub use assemble::{AssembledStep, Assembler};
+pub use betas::ApiBeta;
 pub use error::{ModelError, ModelFailure};
 pub use extensions::ModelExtensions;
 pub use files::MAX_REQUEST_BYTES;
@@ -55,8 +57,8 @@ pub use keys::{Credential, EnvOrFileKeys, KeyResolver};
 pub use named_keys::NamedKeys;
 pub use private::is_private;
 pub use request::{
-    Caching, CountedBeginning, DEFAULT_MODEL, HeadSettings, ModelChoice, ModelRequest, RequestHead,
-    RequestPiece,
+    Caching, CountedBeginning, DEFAULT_MODEL, HeadSettings, ModelChoice, ModelRequest,
+    PastFallbacks, RequestHead, RequestPiece,
 };
 pub use retry::RetryPolicy;
 pub use scripted::{ScriptedReply, ScriptedTransport};

@@ -3,6 +3,7 @@
 use bytes::Bytes;
 
 use super::answer::{AttemptError, ReplyBytes};
+use super::betas::BetaSet;
 use super::settings::ApiAccess;
 use super::version::ApiVersion;
 use super::{ModelError, ModelSettings};
@@ -23,7 +24,7 @@ impl Http {
         &self,
         _: &ApiAccess<'_>,
         _: Clock,
-        _: ApiVersion,
+        _: (ApiVersion, &BetaSet),
         _: usize,
         _: Vec<Bytes>,
     ) -> Result<ReplyBytes, AttemptError> {

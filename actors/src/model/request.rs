@@ -6,6 +6,7 @@ use bytes::Bytes;
 use harness_protocol::{Attachment, OWN_LIMIT, ThinkingLevel, words};
 use serde_json::{Number, Value, json};
 
+use super::betas::{self, ApiBeta, BetaSet, without_fallbacks};
 use super::files::{Sight, blocks, most_tokens, needs_sight, placeholder};
 use super::left_out::LeftOut;
 use super::thinking::{takes_temperature, thinking_fields, thinks};
@@ -69,6 +70,8 @@ pub struct HeadSettings<'a> {
     pub stop_sequences: &'a [String],
     /// The API's cache for requests.
     pub caching: Caching,
+    /// The betas of the API to use, where the server and the model take them.
+    pub betas: &'a [ApiBeta],
     /// Source of the key. `None` uses the key of the settings.
     pub key_source: Option<Arc<str>>,
 }
@@ -86,6 +89,7 @@ impl HeadSettings<'_> {
             temperature: None,
             stop_sequences: &[],
             caching: Caching::Off,
+            betas: &[],
             key_source: None,
         }
     }
@@ -133,6 +137,7 @@ pub struct RequestHead {
     tokens: u64,
     thinking: Option<ThinkingLevel>,
     temperature: Option<Number>,
+    betas: BetaSet,
     key_source: Option<Arc<str>>,
 }
 
@@ -150,6 +155,7 @@ impl RequestHead {
             temperature,
             stop_sequences,
             caching,
+            betas,
             key_source,
         } = settings;
         let mark = caching.mark();
@@ -174,6 +180,7 @@ impl RequestHead {
             tools: (own.len(), all.len()),
             thinking,
             temperature,
+            betas: betas.iter().copied().collect(),
             key_source,
         }
     }
@@ -215,6 +222,8 @@ impl RequestHead {
             reply_limit: None,
             has_server_tools: true,
             has_thinking: true,
+            fallbacks: PastFallbacks::None,
+            refused_betas: BetaSet::new(),
         }
     }
 }
@@ -271,6 +280,18 @@ pub enum RequestPiece {
     Attachments(Arc<[Attachment]>),
 }
 
+/// The replies of the past that have the mark of a change of the model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum PastFallbacks {
+    /// None.
+    #[default]
+    None,
+    /// Some.
+    Some,
+    /// Some, and among them the one that the request continues, or whose calls it answers.
+    InLast,
+}
+
 /// The beginning of a request whose tokens the API has counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CountedBeginning {
@@ -296,6 +317,10 @@ pub struct ModelRequest {
     has_server_tools: bool,
     /// False if the thinking of the past is not sent.
     has_thinking: bool,
+    /// The replies of the past that have the mark of a change of the model.
+    fallbacks: PastFallbacks,
+    /// The betas that the server refuses.
+    refused_betas: BetaSet,
 }
 
 impl ModelRequest {
@@ -304,6 +329,31 @@ impl ModelRequest {
     pub fn with_counted(mut self, counted: Option<CountedBeginning>) -> Self {
         self.counted = counted;
         self
+    }
+
+    /// The same request, in which replies of the past may have the mark of a change of the model.
+    #[must_use]
+    pub fn with_fallbacks(mut self, fallbacks: PastFallbacks) -> Self {
+        self.fallbacks = fallbacks;
+        self
+    }
+
+    /// The betas that the request has for a model.
+    pub(super) fn betas(&self, info: Option<&ModelInfo>) -> BetaSet {
+        let others = info.and_then(|info| info.allowed_fallback_models.as_ref());
+        let is_of_use = |beta: &&ApiBeta| match beta {
+            ApiBeta::RefusalFallback => others.is_none_or(|others| !others.is_empty()),
+            ApiBeta::ToolResultClearing => self.head.tools.1 > 0,
+        };
+        let wanted = self.head.betas.difference(&self.refused_betas);
+        wanted.filter(is_of_use).copied().collect()
+    }
+
+    /// Uses none of these betas. Returns `false` if that was so before.
+    pub(super) fn leave_betas_out(&mut self, refused: &BetaSet) -> bool {
+        let before = self.refused_betas.len();
+        self.refused_betas.extend(refused);
+        self.refused_betas.len() > before
     }
 
     /// Sends no tool that the API runs itself: their definitions are left out, and their steps in the past become
@@ -428,7 +478,7 @@ impl ModelRequest {
             RequestPiece::Attachments(files) => placeholder(files),
         }));
         pieces.push(END);
-        pieces
+        rewritten(pieces, &self.rewrites(&BetaSet::new()))
     }
 
     /// True if the body depends on the abilities of the model.
@@ -438,6 +488,7 @@ impl ModelRequest {
             RequestPiece::Attachments(files) => files.iter().any(needs_sight),
         };
         self.head.thinking.is_some()
+            || self.head.betas.contains(&ApiBeta::RefusalFallback)
             || self.head.max_tokens > ANY_MODELS_LIMIT
             || self.head.max_tokens == OWN_LIMIT
             || self.messages.iter().any(has_images)
@@ -490,7 +541,9 @@ impl ModelRequest {
         left_out: &LeftOut,
         store: &dyn AttachmentStore,
     ) -> Result<Vec<Bytes>, ModelError> {
-        let RequestTarget { model, info, .. } = target;
+        let RequestTarget {
+            model, info, betas, ..
+        } = target;
         let limit = self.limit(info);
         let mut pieces = self.start(model, limit, &self.of_model(target).sent);
         let mut size: usize = pieces.iter().map(Bytes::len).sum();
@@ -505,11 +558,27 @@ impl ModelRequest {
             pieces.push(piece);
         }
         pieces.push(END);
-        let has_steps = !self.has_server_tools && self.has_server_steps();
-        if has_steps || !self.has_thinking {
-            return Ok(vec![rewritten(&pieces, has_steps, !self.has_thinking)]);
+        Ok(rewritten(pieces, &self.rewrites(betas)))
+    }
+
+    /// The changes of the body that a server needs which does not take all of it.
+    fn rewrites(&self, betas: &BetaSet) -> Vec<fn(&mut Value)> {
+        let mut rewrites: Vec<fn(&mut Value)> = Vec::new();
+        if !self.has_server_tools && self.has_server_steps() {
+            rewrites.push(in_words);
         }
-        Ok(pieces)
+        if !self.has_thinking {
+            rewrites.push(without_thinking);
+        }
+        if self.lacks_fallbacks(betas) {
+            rewrites.push(without_fallbacks);
+        }
+        rewrites
+    }
+
+    /// True if the marks of changes of the model are left out of the past.
+    fn lacks_fallbacks(&self, betas: &BetaSet) -> bool {
+        self.fallbacks != PastFallbacks::None && !betas.contains(&ApiBeta::RefusalFallback)
     }
 
     /// The settings that a model is not sent, and why, for the operator.
@@ -533,11 +602,14 @@ impl ModelRequest {
             model,
             info,
             version,
+            betas,
         } = target;
+        let loses_it = self.fallbacks == PastFallbacks::InLast && self.lacks_fallbacks(betas);
+        let lacks_thinking = self.lacks_thinking || loses_it;
         let mut fields = OfModel::default();
         if let Some(level) = self.head.thinking {
             let limit = self.limit(info);
-            match thinking_fields(level, info, model, limit, self.lacks_thinking) {
+            match thinking_fields(level, info, model, limit, lacks_thinking) {
                 Ok(thinking) => fields.sent = thinking,
                 Err(reason) => fields.not_sent.push(format!(
                     "the level of thinking {} is not sent to {model}: {reason}",
@@ -561,6 +633,7 @@ impl ModelRequest {
                 fields.sent += &format!(r#","temperature":{temperature}"#);
             }
         }
+        fields.sent += &betas::fields(betas);
         fields
     }
 }
@@ -574,6 +647,8 @@ pub(super) struct RequestTarget<'a> {
     pub(super) info: Option<&'a ModelInfo>,
     /// The version of the API that it is asked with.
     pub(super) version: ApiVersion,
+    /// The betas that it is asked with.
+    pub(super) betas: &'a BetaSet,
 }
 
 /// The fields of a request that depend on the model.
@@ -585,25 +660,27 @@ struct OfModel {
     not_sent: Vec<String>,
 }
 
-/// A body with texts in place of the steps of tools that the API runs itself, or without thinking. Unchanged if it is
-/// no JSON, which the API will tell.
-fn rewritten(pieces: &[Bytes], is_in_words: bool, is_without_thinking: bool) -> Bytes {
-    let body = pieces.concat();
-    let Ok(mut told) = serde_json::from_slice::<Value>(&body) else {
-        return body.into();
-    };
-    if is_in_words {
-        in_words(&mut told);
+/// A body with these changes. Unchanged if it is no JSON, which the API will tell.
+fn rewritten(pieces: Vec<Bytes>, rewrites: &[fn(&mut Value)]) -> Vec<Bytes> {
+    if rewrites.is_empty() {
+        return pieces;
     }
-    if is_without_thinking {
-        let messages = told["messages"].as_array_mut();
-        for message in messages.into_iter().flatten() {
-            if let Some(blocks) = message["content"].as_array_mut() {
-                blocks.retain(|block| !is_thinking(block));
-            }
+    let Ok(mut body) = serde_json::from_slice::<Value>(&pieces.concat()) else {
+        return pieces;
+    };
+    for rewrite in rewrites {
+        rewrite(&mut body);
+    }
+    vec![body.to_string().into()]
+}
+
+/// A body without all thinking.
+fn without_thinking(body: &mut Value) {
+    for message in body["messages"].as_array_mut().into_iter().flatten() {
+        if let Some(blocks) = message["content"].as_array_mut() {
+            blocks.retain(|block| !is_thinking(block));
         }
     }
-    told.to_string().into()
 }
 
 /// The end of every body.

@@ -9,11 +9,11 @@ use super::run::run_facts;
 use super::settings::settings;
 use super::time::took;
 use super::tool::call;
-use super::web::web_step;
+use super::web::{in_line, web_step};
 use super::workflow::workflow_record;
 use crate::{
     Access, ActivityState, Backend, CommandPlan, EndOutcome, Event, FileChange, HeldRule, JobEnd,
-    Subject, WebStep,
+    ModelFallback, Subject, WebStep,
 };
 
 /// An event in words.
@@ -63,10 +63,33 @@ impl<'e> EventWords<'e> {
     }
 }
 
-/// A block that is neither text nor thinking nor a call: the step of a tool of the API, or its name.
+/// A block that is neither text nor thinking nor a call: the step of a tool of the API, the change of the model, or the
+/// name of the block.
 #[must_use]
-pub fn block(block_type: &str, web: Option<&WebStep>) -> String {
-    web.map_or_else(|| block_type.replace('_', " "), web_step)
+pub fn block(
+    block_type: &str,
+    web: Option<&WebStep>,
+    model_fallback: Option<&ModelFallback>,
+) -> String {
+    match (web, model_fallback) {
+        (Some(step), _) => web_step(step),
+        (None, Some(change)) => fallback(change),
+        (None, None) => block_type.replace('_', " "),
+    }
+}
+
+/// The change of the model inside a reply, in one line.
+#[must_use]
+pub fn fallback(change: &ModelFallback) -> String {
+    let reason = change
+        .category
+        .as_deref()
+        .map(|category| format!(" ({})", in_line(category)));
+    let (from, to) = (in_line(&change.from), in_line(&change.to));
+    format!(
+        "{from} declined{}; {to} replies",
+        reason.unwrap_or_default()
+    )
 }
 
 /// The sentence about unreadable records between two others.
@@ -141,8 +164,11 @@ fn text_and_body(event: &Event) -> (String, Option<&str>) {
             (error.clone(), None)
         }
         Event::Block {
-            block_type, web, ..
-        } => (block(block_type, web.as_ref()), None),
+            block_type,
+            web,
+            fallback,
+            ..
+        } => (block(block_type, web.as_ref(), fallback.as_ref()), None),
         Event::CallsSkipped { reason, .. } => (reason.clone(), None),
         Event::Renamed { title, .. } => (title.clone(), None),
         Event::ToolsRenewed { tools, .. } => (tools.join(", "), None),

@@ -16,7 +16,9 @@ mod web;
 mod workflow;
 
 pub use counts::{counted, dollars, number, short_count};
-pub use event::{EventWords, beyond_undo, block, changed, command, saved, subject, unreadable};
+pub use event::{
+    EventWords, beyond_undo, block, changed, command, fallback, saved, subject, unreadable,
+};
 pub use limit::{is_limit, reached_max_turns, with_way_on};
 pub use names::{
     MAX_FILES_NAMED, attachment, by, changed_besides, command_for_model, conversation_state,

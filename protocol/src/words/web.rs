@@ -44,7 +44,7 @@ fn title_and_host(source: &WebSource) -> String {
 }
 
 /// A text from elsewhere on one line.
-fn in_line(text: &str) -> String {
+pub(super) fn in_line(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     words.join(" ")
 }

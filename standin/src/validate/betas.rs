@@ -7,6 +7,9 @@ use crate::api_error::ApiError;
 use crate::journal::find_header;
 use crate::messages_request::list;
 
+/// Maximum number of models for refusals.
+const MAX_FALLBACKS: usize = 3;
+
 /// A beta.
 struct Beta {
     /// Any of these names in the header `anthropic-beta` switches it on.
@@ -93,7 +96,26 @@ pub(super) fn check(headers: &[(String, String)], body: &Value) -> Check {
         }
     }
     check_summary(list(&body["messages"]))?;
+    check_fallbacks(&body["fallbacks"])?;
     check_fallback(list(&body["messages"]))
+}
+
+/// Checks the models for refusals: those that the API chooses, or up to three.
+fn check_fallbacks(fallbacks: &Value) -> Check {
+    let is_named = |model: &Value| model["model"].as_str().is_some_and(|id| !id.is_empty());
+    let is_taken = match fallbacks {
+        Value::Null => true,
+        Value::String(word) => word == "default",
+        Value::Array(models) => {
+            (1..=MAX_FALLBACKS).contains(&models.len()) && models.iter().all(is_named)
+        }
+        Value::Bool(_) | Value::Number(_) | Value::Object(_) => false,
+    };
+    if is_taken {
+        return Ok(());
+    }
+    let message = format!("Input should be 'default' or a list of 1 to {MAX_FALLBACKS} models");
+    Err(ApiError::at("fallbacks", message))
 }
 
 /// Checks that a summary of the API is alone in the first message.

@@ -25,6 +25,15 @@ pub(super) fn check(body: &Value, model: &Model) -> Check {
     }
     check_thinking(body, model)?;
     check_effort(&body["output_config"], model)?;
+    let is_known = |other: &Value| {
+        other["model"]
+            .as_str()
+            .is_some_and(|id| model.fallbacks.contains(&id))
+    };
+    if !list(&body["fallbacks"]).iter().all(is_known) {
+        let message = format!("{id} may fall back to: {:?}", model.fallbacks);
+        return Err(ApiError::at("fallbacks", message));
+    }
     check_media(&body["messages"], model)?;
     let choice = &body["tool_choice"]["type"];
     if (choice == "any" || choice == "tool") && !abilities.forced_tools {

@@ -187,3 +187,30 @@ async fn requests_that_a_crash_cut_off_are_charged_also_when_their_run_is_given_
     assert_eq!(used, reserved.iter().sum::<u64>());
     assert_eq!(bench.look().await["spent"]["cost_micro_usd"], used);
 }
+
+/// Spec: [FLOW-717] [MODEL-806]
+#[tokio::test]
+async fn no_other_model_is_asked_under_a_budget_of_money() {
+    let free = file("bounded", "", &["one", "two"]);
+    let free = free.replace(
+        "mode = \"edits\"",
+        &format!("mode = \"edits\"\nmodel = \"{PRICED}\""),
+    );
+    for (file, falls_back) in [(limited("50.0"), false), (free, true)] {
+        let bench = Bench::ready(&file, &["--refusal-fallback=on"], Turn::right).await;
+        bench.run().await;
+        bench.until("ready").await;
+        let requests = bench.standin.requests();
+        let asked = requests
+            .iter()
+            .filter(|request| request.path == "/v1/messages");
+        let betas: Vec<Option<&str>> = asked
+            .map(|request| request.header("anthropic-beta"))
+            .collect();
+        assert!(
+            !betas.is_empty() && betas.iter().all(|beta| beta.is_some() == falls_back),
+            "{betas:?}"
+        );
+        assert_eq!(bench.standin.violations(), [""; 0]);
+    }
+}

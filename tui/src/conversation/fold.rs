@@ -95,7 +95,10 @@ impl StretchFold {
                 self.finish(Some(DeltaKind::Reasoning), stamp, kind, made);
             }
             Event::Block {
-                block_type, web, ..
+                block_type,
+                web,
+                fallback,
+                ..
             } => {
                 let live = match block_type.as_str() {
                     "thinking" | "redacted_thinking" => Some(DeltaKind::Reasoning),
@@ -103,10 +106,15 @@ impl StretchFold {
                     _ => None,
                 };
                 let kind = PartKind::Note {
-                    text: words::block(block_type, web.as_ref()),
+                    text: words::block(block_type, web.as_ref(), fallback.as_ref()),
                     is_error: false,
                 };
-                self.finish(live, stamp, kind, sum(&("block", block_type, web)));
+                self.finish(
+                    live,
+                    stamp,
+                    kind,
+                    sum(&("block", block_type, web, fallback)),
+                );
             }
             Event::ToolCall {
                 id: call_id,

@@ -140,6 +140,10 @@ impl Transcript {
             Event::Block {
                 web: Some(step), ..
             } => self.status(&words::web_step(step)),
+            Event::Block {
+                fallback: Some(change),
+                ..
+            } => self.status(&words::fallback(change)),
             Event::Reasoning { content, .. } => Some(quoted("thinking", content)),
             Event::ToolCall {
                 id, name, input, ..

@@ -127,7 +127,7 @@ impl Handler<GetSettings> for ConversationActor {
             let tools = listed(
                 glance.ledger.totals(),
                 &planner.tools,
-                planner.defaults.searches,
+                planner.defaults.is_vendor,
             );
             Ok(planner.view(own, tools))
         })

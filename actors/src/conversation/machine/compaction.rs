@@ -93,7 +93,11 @@ impl<'a> NextRequest<'a> {
 
     /// The estimate of it.
     pub(super) fn tokens(&self) -> u64 {
-        self.history.estimate(self.head_tokens)
+        let whole = self.history.estimate(self.head_tokens);
+        match self.plan.settings.clear_tool_results {
+            true => whole.saturating_sub(self.history.cleared()),
+            false => whole,
+        }
     }
 }
 

@@ -150,7 +150,8 @@ impl Machine {
         let counted = counted.filter(|_| self.planner.projection.is_none());
         Some(pieces.map(|pieces| {
             let request = run.head.request(pieces, history.lacks_thinking());
-            request.with_counted(counted)
+            let request = request.with_counted(counted);
+            request.with_fallbacks(history.fallbacks())
         }))
     }
 

@@ -4,7 +4,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 
-use harness_protocol::{FullSettings, Settings, SettingsAnswer, ThinkingLevel, WEB_TOOLS};
+use harness_protocol::{
+    FullSettings, RefusalFallback, Settings, SettingsAnswer, ThinkingLevel, WEB_TOOLS,
+};
 use serde_json::Value;
 
 use super::offered::{Offered, is_active, without_names};
@@ -14,7 +16,8 @@ use crate::compaction::CompactionSettings;
 use crate::conversation::past::History;
 use crate::guidance::{Guidance, GuidanceShelf, Skill};
 use crate::model::{
-    Caching, DEFAULT_MODEL, HeadSettings, ModelChoice, RequestHead, WebLimits, is_search, web_tools,
+    ApiBeta, Caching, DEFAULT_MODEL, HeadSettings, ModelChoice, RequestHead, WebLimits, is_search,
+    web_tools,
 };
 use crate::tool::{Registry, ToolShelf, defined_name};
 
@@ -25,8 +28,9 @@ pub struct Defaults {
     pub settings: FullSettings,
     /// The API's cache for requests.
     pub caching: Caching,
-    /// True if a conversation that begins may search the web, where its setting leaves that open.
-    pub searches: bool,
+    /// True if requests go to the API of its vendor, which takes what other servers may not. Settings that leave a use
+    /// open depend on it.
+    pub is_vendor: bool,
 }
 
 impl Defaults {
@@ -40,8 +44,14 @@ impl Defaults {
                 ..FullSettings::default()
             },
             caching: Caching::default(),
-            searches: false,
+            is_vendor: false,
         }
+    }
+
+    /// True if another model may answer where the model declines in the conversations of workflows.
+    #[must_use]
+    pub fn workflows_fall_back(&self) -> bool {
+        self.is_vendor && self.settings.refusal_fallback == RefusalFallback::Auto
     }
 }
 
@@ -152,6 +162,18 @@ fn web_tools_beside(tools: &[Value], settings: &FullSettings, limits: WebLimits)
     web_tools(settings, tools.iter().any(is_search), limits)
 }
 
+/// The betas of the API that these settings ask for.
+fn betas(settings: &FullSettings) -> Vec<ApiBeta> {
+    let falls_back = settings.refusal_fallback == RefusalFallback::On;
+    [
+        (falls_back, ApiBeta::RefusalFallback),
+        (settings.clear_tool_results, ApiBeta::ToolResultClearing),
+    ]
+    .into_iter()
+    .filter_map(|(is_wanted, beta)| is_wanted.then_some(beta))
+    .collect()
+}
+
 /// Makes the plans of a conversation's runs.
 #[derive(Clone)]
 pub struct Planner {
@@ -255,7 +277,7 @@ impl Planner {
     pub(super) fn new_tools(&self, own: &Settings) -> Vec<Value> {
         let settings = own.over(&self.defaults.settings);
         let tools = self.tools.get().definitions();
-        let web = web_tools(&settings, self.defaults.searches, WebLimits::default());
+        let web = web_tools(&settings, self.defaults.is_vendor, WebLimits::default());
         let web = without_names(web, &tools);
         [tools, web].concat()
     }
@@ -311,6 +333,7 @@ impl Planner {
             temperature: plan.settings.temperature.clone(),
             stop_sequences: &plan.settings.stop_sequences,
             caching: plan.caching,
+            betas: &betas(&plan.settings),
             key_source: plan.key_source.clone(),
         }))
     }

@@ -194,7 +194,7 @@ impl Machine {
             refused: *reason == StopReason::Refusal,
             window,
         })];
-        effects.extend(self.reply_recorded(&end.model, &end.usage.counts()));
+        effects.extend(self.reply_recorded(&end.usage.by_model(&end.model)));
         if let Some(cut) = cut {
             effects.extend(self.compact_overflow(cut));
             return effects;

@@ -76,8 +76,10 @@ impl Machine {
     }
 
     /// Settles the reservation of an attempt whose usage was recorded now.
-    pub(super) fn reply_recorded(&mut self, model: &str, usage: &TokenUsage) -> Vec<Effect> {
-        let is_known = self.has_cost(model, usage);
+    pub(super) fn reply_recorded(&mut self, usage: &[(String, TokenUsage)]) -> Vec<Effect> {
+        let is_known = usage
+            .iter()
+            .all(|(model, usage)| self.has_cost(model, usage));
         self.settle(|reserved| &mut reserved.attempt, is_known)
     }
 

@@ -21,7 +21,7 @@ use crate::ids::{ItemId, RunId};
 use crate::journal::{
     Activity, BlockPiece, ModelTotals, Outcome, Record, Status, Totals, Unanswered,
 };
-use crate::reply::{Block, BlockKind, Object, StopReason};
+use crate::reply::{Block, BlockKind, StopReason, Usage};
 use crate::tool::{EndedJob, JobNote, SeenBefore, SeenFile, ToolCall, ToolOutcome, defined_name};
 
 /// Of how many commands of operators the next prompt tells, the last ones.
@@ -203,7 +203,8 @@ impl Ledger {
                 refused,
                 ..
             } => {
-                let used = self.count(model, usage);
+                let usage = Usage::from(usage.clone());
+                self.count(model, &usage);
                 self.last_calls = self.calls();
                 self.replying = false;
                 self.failed = *refused;
@@ -220,12 +221,12 @@ impl Ledger {
                     let blocks = self.take_reply();
                     let is_one_round = !has_server_results(&blocks);
                     self.history.push_tool_use(blocks, *unanswered);
-                    self.anchor(used, is_one_round);
+                    self.anchor(&usage, is_one_round);
                 } else {
                     let blocks = self.take_reply();
                     let is_one_round = !has_server_results(&blocks);
                     self.history.push_reply(blocks, *unanswered);
-                    self.anchor(used, is_one_round);
+                    self.anchor(&usage, is_one_round);
                 }
             }
             Record::ReplyFailed {
@@ -345,7 +346,7 @@ impl Ledger {
                 ..
             } => {
                 self.end_reply(Unanswered::Interrupted);
-                self.count(model, usage);
+                self.count(model, &usage.clone().into());
                 if !self.keeps_all {
                     self.history.compact(summary, *kept);
                 }
@@ -353,7 +354,7 @@ impl Ledger {
                 self.failed = false;
             }
             Record::CompactionFailed { model, usage, .. } => {
-                self.count(model, usage);
+                self.count(model, &usage.clone().into());
             }
             Record::Checkpoint {
                 summary,
@@ -912,17 +913,12 @@ impl Ledger {
         self.totals = totals.clone();
     }
 
-    /// Adds what the API counted for one reply; tells how many tokens the request and the reply
-    /// had.
-    fn count(&mut self, model: &str, usage: &Object) -> u64 {
-        let usage = crate::reply::Usage::from(usage.clone()).counts();
-        self.totals.add(model, &usage);
-        add(&mut self.run_usage, &usage);
-        usage
-            .input_tokens
-            .saturating_add(usage.cache_creation_input_tokens)
-            .saturating_add(usage.cache_read_input_tokens)
-            .saturating_add(usage.output_tokens)
+    /// Adds what the API counted for one reply.
+    fn count(&mut self, model: &str, usage: &Usage) {
+        for (model, counts) in usage.by_model(model) {
+            self.totals.add(&model, &counts);
+            add(&mut self.run_usage, &counts);
+        }
     }
 
     fn take_reply(&mut self) -> Vec<Block> {
@@ -931,11 +927,12 @@ impl Ledger {
         blocks.into_iter().map(|(_, block)| block).collect()
     }
 
-    /// Notes what the API counted for the request and the reply. Where its own tools ran in between, it counts a
-    /// request for each round, which says nothing of the size of the next one.
-    fn anchor(&mut self, used: u64, is_one_round: bool) {
-        if is_one_round {
-            self.history.anchor(used);
+    /// Notes what the API counted for the request and the reply. Where its own tools ran in between and it does not tell
+    /// the rounds apart, the sum of them says nothing of the size of the next request.
+    fn anchor(&mut self, usage: &Usage, is_one_round: bool) {
+        if is_one_round || usage.has_rounds() {
+            self.history
+                .anchor_cleared(usage.context(), usage.cleared());
         }
     }
 

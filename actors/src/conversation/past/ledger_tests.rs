@@ -5,6 +5,7 @@ use proptest::sample::select;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::reply::Object;
 
 const RUN: RunId = RunId(1);
 

@@ -189,19 +189,24 @@ impl WorkflowBuilder {
             let store = conversations?;
             let shared = parts(provider, tools, extensions, folder, clock, arbiter);
             Some(shared.map(|shared| {
+                let falls_back = shared.defaults.workflows_fall_back();
                 let directory = DirectoryActor::new(store, shared, MAX_OPEN_CONVERSATIONS).start();
-                Directory {
+                let directory = Directory {
                     open: directory.clone().recipient(),
                     create: directory.recipient(),
-                }
+                };
+                (directory, falls_back)
             }))
         })
         .map_err(|error| memory(&error))?;
         let invalid = |error: ConfigError| RuntimeError::invalid(error.to_string());
-        let directory = directory.transpose().map_err(invalid)?;
+        let own = directory.transpose().map_err(invalid)?;
+        // Given conversations have their own settings.
+        let given = self.directory.map(|directory| (directory, false));
+        let (directory, falls_back) = given.or(own).ok_or_else(no_provider)?;
         let parts = WorkflowParts {
             store: workflows,
-            directory: self.directory.or(directory).ok_or_else(no_provider)?,
+            directory,
             launcher: self.launcher,
             clock,
             redaction,
@@ -214,6 +219,7 @@ impl WorkflowBuilder {
             auto_resume: true,
             room: WorkSlots::unlimited(),
             prices: Arc::new(NoPrices),
+            falls_back,
             hooks: self.hooks,
         };
         let runtime = WorkflowRuntime::new(parts, &repository, self.policy);

@@ -17,6 +17,7 @@ use futures_util::{Stream, StreamExt as _, stream};
 
 use self::connector::{ApiConnector, no_connection};
 use super::answer::{AttemptError, ReplyBytes};
+use super::betas::{self, BetaSet};
 use super::error::quote;
 use super::retry::{self, Hints};
 use super::settings::ApiAccess;
@@ -28,6 +29,8 @@ use crate::secret::Redaction;
 
 /// The header that names the version of the API.
 const VERSION: &str = "anthropic-version";
+/// The header that names the betas of a request.
+const BETAS: &str = "anthropic-beta";
 /// Maximum number of calls at the same time.
 const MAX_CONNECTIONS: usize = 4096;
 /// Maximum size of a JSON document that is read as a whole, in bytes.
@@ -73,7 +76,7 @@ impl Http {
         &self,
         access: &ApiAccess<'_>,
         clock: Clock,
-        version: ApiVersion,
+        (version, betas): (ApiVersion, &BetaSet),
         size: usize,
         body: Vec<Bytes>,
     ) -> Result<ReplyBytes, AttemptError> {
@@ -81,7 +84,11 @@ impl Http {
         let request = self
             .0
             .post(format!("{}/v1/messages", access.settings.base_url));
-        let sent = authorized(request, &access.credential)
+        let mut request = authorized(request, &access.credential);
+        if let Some(names) = betas::header(betas) {
+            request = request.insert_header((BETAS, names));
+        }
+        let sent = request
             .insert_header((VERSION, version.date()))
             .insert_header((header::CONTENT_TYPE, "application/json"))
             .insert_header((header::ACCEPT, "text/event-stream"))

@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix::prelude::*;
-use harness_protocol::{AnswerOrder, ApprovalMode, RunRules, Scope, Settings, Verdict, WebSearch};
+use harness_protocol::{
+    AnswerOrder, ApprovalMode, RefusalFallback, RunRules, Scope, Settings, Verdict, WebSearch,
+};
 use tokio::time::Instant;
 
 use super::actor::WorkflowActor;
@@ -54,7 +56,8 @@ impl WorkflowActor {
         };
         let directory = self.parts.directory.clone();
         let workspace = self.site.worktree(&manifest);
-        let (settings, rules) = (settings(&manifest), rules(&manifest));
+        let settings = settings(&manifest, self.parts.falls_back);
+        let rules = rules(&manifest);
         let rest = self.machine.rest_micro_usd();
         let title = format!("{} {}", self.name, prompt.at.n);
         let by = format!("workflow {}", self.id);
@@ -411,12 +414,14 @@ async fn submitted(
     }
 }
 
-fn settings(manifest: &Manifest) -> Settings {
+fn settings(manifest: &Manifest, falls_back: bool) -> Settings {
     Settings {
         model: manifest.permissions.model.clone(),
         // Nobody watches what is searched for.
         web_search: Some(WebSearch::Off),
         web_fetch: Some(false),
+        // Nobody is there to ask another model.
+        refusal_fallback: falls_back.then_some(RefusalFallback::On),
         ..Settings::default()
     }
 }

@@ -56,6 +56,8 @@ pub struct WorkflowParts {
     pub room: WorkSlots,
     /// The prices of tokens.
     pub prices: Arc<dyn PriceList>,
+    /// True if another model may answer in their conversations where the model declines, by itself.
+    pub falls_back: bool,
     /// The decisions of the program that embeds the workflows; the service has none.
     pub hooks: Hooks,
 }

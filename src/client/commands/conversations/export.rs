@@ -138,6 +138,10 @@ fn section(event: &Event) -> String {
         Event::Block {
             web: Some(step), ..
         } => format!("{}\n\n", fenced(&words::web_step(step), "")),
+        Event::Block {
+            fallback: Some(change),
+            ..
+        } => format!("{}\n\n", fenced(&words::fallback(change), "")),
         Event::ToolCall { name, input, .. } => {
             let input = Value::Object(input.clone());
             format!(

@@ -189,7 +189,8 @@ fn parallel_tools_that_a_crash_cut_short_may_have_run() {
 /// Spec: [CONV-730] [CONV-731]
 #[test]
 fn a_call_before_the_last_fallback_does_not_run_and_gets_no_result() {
-    let hop = block(&json!({"type": "fallback", "from": {"model": "a"}, "to": {"model": "b"}}));
+    let mark = json!({"type": "fallback", "from": {"model": "a"}, "to": {"model": "b"}});
+    let hop = block(&mark);
     let mut talk = machine(10);
     let effects = whole(
         &mut talk,
@@ -208,7 +209,7 @@ fn a_call_before_the_last_fallback_does_not_run_and_gets_no_result() {
     play(&mut talk, [ok(2, "1")]);
     let expected = json!([
         user(&json!([text("hi")])),
-        assistant(&json!([tool_use("served")])),
+        assistant(&json!([mark, mark, tool_use("served")])),
         user(&json!([result("served", "1", false)])),
     ]);
     assert_eq!(messages(&talk), expected);

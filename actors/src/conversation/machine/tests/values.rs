@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use harness_protocol::CompactionReason;
+use harness_protocol::{CompactionReason, RefusalFallback};
 
 use super::super::compaction::{Compaction, CompactionVerdict, NextRequest, Progress};
 use super::super::plan::RunPlan;
@@ -111,4 +111,21 @@ fn results_are_told_in_the_order_of_the_calls_and_once() {
         Some(1)
     );
     assert!(tools.is_empty());
+}
+
+/// Spec: [FLOW-717]
+#[test]
+fn another_model_goes_on_in_workflows_at_the_vendor_alone_and_if_it_is_left_open() {
+    for (is_vendor, setting, falls_back) in [
+        (true, RefusalFallback::Auto, true),
+        (false, RefusalFallback::Auto, false),
+        (true, RefusalFallback::Off, false),
+        // Then it does in every conversation.
+        (true, RefusalFallback::On, false),
+    ] {
+        let mut defaults = Defaults::new("m", 1);
+        defaults.is_vendor = is_vendor;
+        defaults.settings.refusal_fallback = setting;
+        assert_eq!(defaults.workflows_fall_back(), falls_back, "{setting:?}");
+    }
 }

@@ -12,7 +12,7 @@ use crate::tool::{EndedJob, StartedJob, tools};
 /// A service whose conversations search by themselves, or not.
 fn service(searches: bool) -> Planner {
     let mut defaults = Defaults::clone(&planner(10).defaults);
-    defaults.searches = searches;
+    defaults.is_vendor = searches;
     Planner {
         tools: tools(&[("read", false, false), ("list", false, false)]).into(),
         ..Planner::new(defaults)

@@ -486,3 +486,19 @@ fn each_request_for_a_summary_fits_into_the_window() {
         }
     }
 }
+
+/// Spec: [MODEL-805]
+#[test]
+fn what_the_api_left_out_is_not_in_the_next_request_but_may_be_charged() {
+    let mut history = History::default();
+    history.push_prompt(&"word ".repeat(8000), &[]);
+    history.push_reply(vec![Block::text("yes")], Unanswered::Interrupted);
+    history.anchor_cleared(12_000, 5000);
+    assert_eq!((history.estimate(0), history.cleared()), (12_000, 5000));
+    assert_eq!(history.counted().unwrap().tokens, 12_000);
+    // A count that cannot be changes nothing, and the next reply says it anew.
+    history.anchor_cleared(u64::MAX, 9);
+    assert_eq!(history.cleared(), 5000);
+    history.anchor(12_000);
+    assert_eq!(history.cleared(), 0);
+}

@@ -65,6 +65,8 @@ pub(super) struct Meter {
     first: Option<Count>,
     /// The last one.
     last: Option<Count>,
+    /// Number of tokens of the last one that the API left out of the request itself.
+    cleared: u64,
     ratio: Ratio,
 }
 
@@ -135,6 +137,7 @@ impl Meter {
         let count = Count { tokens, own, size };
         let first = *self.first.get_or_insert(count);
         self.last = Some(count);
+        self.cleared = 0;
         let added = own.saturating_sub(first.own);
         if added >= MIN_MEASURED {
             let counted = tokens.saturating_sub(first.tokens);
@@ -142,6 +145,19 @@ impl Meter {
         } else if matches!(self.ratio, Ratio::Guessed(_)) && own >= MIN_GUESSED {
             self.ratio = Ratio::Guessed(ratio(tokens, own));
         }
+    }
+
+    /// Of the count of so many tokens, the API left that many out of the request itself.
+    pub(super) fn note_cleared(&mut self, tokens: u64, cleared: u64) {
+        // A count that cannot be was not taken.
+        if self.last.is_some_and(|last| last.tokens == tokens) {
+            self.cleared = cleared;
+        }
+    }
+
+    /// Number of tokens that the API leaves out of the next request itself, if it does so again.
+    pub(super) fn cleared(&self) -> u64 {
+        self.last.map_or(0, |_| self.cleared)
     }
 
     /// The past is another now, so that no count is about it. How the text is counted stays.

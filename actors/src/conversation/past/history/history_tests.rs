@@ -110,12 +110,18 @@ fn of_an_attempt_before_a_fallback_only_what_is_done_is_sent_back() {
                 text("two"),
                 call("u")
             ]),
-            json!([text("one"), text("two"), call("u")]),
+            json!([text("one"), hop(), redacted(), text("two"), call("u")]),
             &[interrupted("u")],
         ),
         (
             json!([call("t"), hop(), call("u"), hop(), text("end")]),
-            json!([text("end")]),
+            json!([hop(), hop(), text("end")]),
+            &[],
+        ),
+        // A change of the model that nothing follows on is none.
+        (
+            json!([thinking("s"), text("one"), hop(), thinking("t")]),
+            json!([text("one")]),
             &[],
         ),
         (
@@ -126,7 +132,7 @@ fn of_an_attempt_before_a_fallback_only_what_is_done_is_sent_back() {
                 hop(),
                 text("end")
             ]),
-            json!([web_search("a"), web_results("a"), text("end")]),
+            json!([web_search("a"), web_results("a"), hop(), text("end")]),
             &[],
         ),
     ]);

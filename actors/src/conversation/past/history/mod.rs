@@ -17,7 +17,7 @@ use serde_json::Value;
 
 use crate::compaction::CompactionCut;
 use crate::journal::Unanswered;
-use crate::model::{Caching, CountedBeginning, RequestPiece};
+use crate::model::{Caching, CountedBeginning, PastFallbacks, RequestPiece};
 use crate::reply::Block;
 
 pub use check::first_violation;
@@ -61,6 +61,8 @@ pub struct History {
     /// The user message as it was before what the API refused of it was left out, as long as
     /// nothing came behind it.
     left_out: Option<OpenMessage>,
+    /// True if a reply was sent back with the mark of a change of the model.
+    has_fallbacks: bool,
     meter: Meter,
 }
 
@@ -146,6 +148,7 @@ impl History {
             content.retain(|block| !block.is_thinking());
         }
         self.left_out = None;
+        self.has_fallbacks |= content.iter().any(|block| block.is_fallback());
         self.begin_with_user();
         let answers = OpenMessage::answering(&content, unanswered);
         let open = std::mem::replace(&mut self.open, answers);
@@ -179,6 +182,7 @@ impl History {
         if !content.is_empty() {
             self.settle_server_calls(&content);
         }
+        self.has_fallbacks |= content.iter().any(|block| block.is_fallback());
         self.paused = content.into_iter().cloned().collect();
         // The API refuses white space at the end of a request, and its end is this.
         if let Some(last) = self.paused.last_mut() {
@@ -186,6 +190,26 @@ impl History {
         }
         if !self.paused.is_empty() {
             self.begin_with_user();
+        }
+    }
+
+    /// The replies that may have the mark of a change of the model.
+    #[must_use]
+    pub fn fallbacks(&self) -> PastFallbacks {
+        if !self.has_fallbacks {
+            return PastFallbacks::None;
+        }
+        let last = self.sealed.messages().last();
+        let last = last.filter(|_| !self.open.calls.is_empty());
+        let in_last = if self.paused.is_empty() {
+            last.is_some_and(|last| last.blocks().iter().any(Block::is_fallback))
+        } else {
+            self.paused.iter().any(Block::is_fallback)
+        };
+        if in_last {
+            PastFallbacks::InLast
+        } else {
+            PastFallbacks::Some
         }
     }
 
@@ -441,6 +465,18 @@ impl History {
     pub fn anchor(&mut self, tokens: u64) {
         let size = self.sealed.size();
         self.meter.count(tokens, self.own_estimate(), size);
+    }
+
+    /// The same, where the API left so many of the tokens out of the request itself.
+    pub fn anchor_cleared(&mut self, tokens: u64, cleared: u64) {
+        self.anchor(tokens);
+        self.meter.note_cleared(tokens, cleared);
+    }
+
+    /// Number of tokens of the next request that the API leaves out itself, if it does so again.
+    #[must_use]
+    pub fn cleared(&self) -> u64 {
+        self.meter.cleared()
     }
 
     /// The beginning of the next request that the API has counted, if the past was not changed since.

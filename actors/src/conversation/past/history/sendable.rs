@@ -21,9 +21,8 @@ pub(super) enum ReplyEnding {
 /// The blocks of a reply that the API takes back, in an order that it takes. `awaited`: the calls of
 /// the API's own tools that the reply before it left open.
 ///
-/// Calls before the last fallback belong to an attempt that was refused. The API refuses a fallback
-/// block in a request without the beta of that name, and then thinking beside it, so neither is
-/// sent.
+/// Calls and thinking before the last fallback belong to an attempt that was refused, and are not sent. The marks
+/// themselves are, where a reply follows on them; a request without their beta leaves them out.
 pub(super) fn sendable<'a>(
     reply: &'a [Block],
     ending: ReplyEnding,
@@ -44,8 +43,8 @@ pub(super) fn sendable<'a>(
         .enumerate()
         .filter(|(place, block)| match block.kind() {
             BlockKind::Text(text) => !text.trim().is_empty(),
-            BlockKind::Thinking { signature, .. } => fallback.is_none() && signature.is_some(),
-            BlockKind::RedactedThinking => fallback.is_none(),
+            BlockKind::Thinking { signature, .. } => !is_superseded(*place) && signature.is_some(),
+            BlockKind::RedactedThinking => !is_superseded(*place),
             BlockKind::ToolCall { .. } => !is_superseded(*place),
             BlockKind::ServerToolCall { id } => {
                 (keeps_open && !is_superseded(*place)) || answered.contains(id)
@@ -53,7 +52,7 @@ pub(super) fn sendable<'a>(
             BlockKind::ServerToolResult { call_id } => {
                 called.contains(call_id) || awaited.contains(call_id)
             }
-            BlockKind::Unknown => false,
+            BlockKind::Unknown => block.is_fallback(),
         })
         .map(|(_, block)| block)
         .collect();
@@ -64,7 +63,7 @@ pub(super) fn sendable<'a>(
     {
         kept.sort_by_key(|block| is_call(block));
     }
-    trim_thinking(&mut kept);
+    trim_end(&mut kept);
     kept
 }
 
@@ -78,7 +77,7 @@ pub(super) fn without_unanswered<'a>(reply: &'a [Block], next: &[&Block]) -> Vec
         None => true,
     };
     let mut kept: Vec<&Block> = reply.iter().filter(is_kept).collect();
-    trim_thinking(&mut kept);
+    trim_end(&mut kept);
     kept
 }
 
@@ -97,9 +96,10 @@ pub(super) fn answers_earlier_call<'a>(reply: impl Iterator<Item = &'a Block> + 
     !answered.is_subset(&ids(reply, server_call))
 }
 
-/// No reply may end in thinking.
-fn trim_thinking(kept: &mut Vec<&Block>) {
-    while kept.last().is_some_and(|block| block.is_thinking()) {
+/// No reply may end in thinking, and a change of the model that nothing follows on is none.
+fn trim_end(kept: &mut Vec<&Block>) {
+    let is_end = |block: &&Block| block.is_thinking() || block.is_fallback();
+    while kept.last().is_some_and(is_end) {
         kept.pop();
     }
 }
