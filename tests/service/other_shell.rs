@@ -144,6 +144,8 @@ async fn a_client_shows_what_it_is_attached_to_and_where_that_is_another() {
     screen.shows("`harness stop` ends it").await;
     screen.keys("hi\r");
     screen.hides("Nothing was said yet").await;
+    // The service has it, and not the client alone.
+    screen.shows("This is Harness's built-in demo").await;
     screen.keys("/status\r");
     screen
         .shows("differs   the demo answers, though this shell has a key")

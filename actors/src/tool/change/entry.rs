@@ -9,7 +9,6 @@ use std::path::Path;
 
 use harness_protocol::PathKind;
 use nix::errno::Errno;
-use nix::unistd::{UnlinkatFlags, unlinkat};
 
 use super::folders::open_folder;
 use super::replace::{KnownFile, holds, turn};
@@ -131,18 +130,19 @@ pub(super) fn put_entry(
     match old {
         None if new.is_none() => {}
         None => temporary.become_new(name)?,
+        Some(old) if new.is_none() => {
+            temporary.displace(name)?;
+            if !old.is_at(&temporary) {
+                // What was put there meanwhile stays.
+                temporary.become_new(name)?;
+                return Err(EffectError::Changed);
+            }
+        }
         Some(old) => {
             temporary.exchange(name)?;
             if !old.is_at(&temporary) {
                 temporary.take_back(name)?;
                 return Err(EffectError::Changed);
-            }
-            if new.is_none() {
-                // What was put there meanwhile stays.
-                if !temporary.is_empty_at(name)? {
-                    return Err(EffectError::Changed);
-                }
-                unlinkat(&folder, name, UnlinkatFlags::NoRemoveDir).map_err(failed)?;
             }
         }
     }

@@ -298,14 +298,12 @@ pub(super) fn remove(place: &Path, known: &KnownFile) -> Result<(), EffectError>
     if !holds(&folder, name, known) {
         return Err(EffectError::Changed);
     }
-    // With its name on an empty file it is looked at once more: what was put there meanwhile stays.
-    temporary.exchange(name)?;
-    check_old(&temporary, name, known)?;
-    if !temporary.is_empty_at(name)? {
+    // Under the temporary name it is looked at once more. What was put in its place meanwhile stays.
+    temporary.displace(name)?;
+    if !holds(&folder, &*temporary.name, known) {
+        temporary.become_new(name)?;
         return Err(EffectError::Changed);
     }
-    let removed = nix::unistd::unlinkat(&folder, name, nix::unistd::UnlinkatFlags::NoRemoveDir);
-    removed.map_err(failed)?;
     drop((turn, temporary));
     folder.sync_all().map_err(failed)
 }

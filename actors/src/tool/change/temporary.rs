@@ -8,7 +8,7 @@ use nix::errno::Errno;
 use nix::fcntl::{OFlag, openat, readlinkat};
 use nix::sys::stat::Mode;
 use nix::unistd::{LinkatFlags, UnlinkatFlags, linkat, symlinkat, unlinkat};
-use rustix::fs::{AtFlags, FlockOperation, Stat, flock, fstat, statat};
+use rustix::fs::{AtFlags, FlockOperation, Stat, flock, fstat, renameat, statat};
 
 use crate::tool::{EffectError, path};
 
@@ -122,6 +122,18 @@ impl<'f> Temporary<'f> {
         Err(failed(Errno::ENOSYS))
     }
 
+    /// Takes the file that has that name away, in one step: it has the temporary name from then on, and is removed with
+    /// this. A crash leaves either name with the whole file.
+    pub(super) fn displace(&self, name: &OsStr) -> Result<(), EffectError> {
+        use rustix::io::Errno;
+
+        match renameat(self.folder, name, self.folder, &*self.name) {
+            Ok(()) => Ok(()),
+            Err(Errno::NOENT | Errno::NOTDIR | Errno::ISDIR) => Err(EffectError::Changed),
+            Err(error) => Err(failed(error)),
+        }
+    }
+
     /// Undoes an exchange. What another program has put at the name meanwhile is the newest, and stays
     /// there.
     pub(super) fn take_back(&self, name: &OsStr) -> Result<(), EffectError> {
@@ -136,13 +148,6 @@ impl<'f> Temporary<'f> {
             }
             put = next;
         }
-    }
-
-    /// Whether this file has that name, and is empty.
-    pub(super) fn is_empty_at(&self, name: &OsStr) -> Result<bool, EffectError> {
-        let ours = fstat(&self.file).map_err(failed)?;
-        let there = statat(self.folder, name, AtFlags::SYMLINK_NOFOLLOW).map_err(failed)?;
-        Ok((ours.st_dev, ours.st_ino, 0) == (there.st_dev, there.st_ino, there.st_size))
     }
 
     /// The file that has the temporary name.
@@ -223,6 +228,38 @@ mod tests {
             assert_eq!(fs::read_to_string(&path).unwrap(), expected);
             assert_eq!(names(home.path()), ["file"]);
         }
+    }
+
+    /// Spec: [UNDO-801]
+    #[test]
+    fn a_file_that_is_taken_away_is_whole_under_one_name_and_comes_back_where_nothing_is() {
+        let home = tempfile::tempdir().unwrap();
+        let (path, name) = (home.path().join("file"), OsStr::new("file"));
+        let folder = File::open(home.path()).unwrap();
+        for newer in [None, Some("newer")] {
+            fs::write(&path, "made").unwrap();
+            let temporary = Temporary::make(&folder).unwrap();
+            temporary.displace(name).unwrap();
+            assert_eq!(names(home.path()), [temporary.name.as_str()]);
+            let moved = fs::read_to_string(home.path().join(&temporary.name)).unwrap();
+            assert_eq!(moved, "made");
+            if let Some(newer) = newer {
+                fs::write(&path, newer).unwrap();
+            }
+            let is_back = temporary.become_new(name).is_ok();
+            assert_eq!(is_back, newer.is_none());
+            drop(temporary);
+            assert_eq!(fs::read_to_string(&path).unwrap(), newer.unwrap_or("made"));
+            assert_eq!(names(home.path()), ["file"]);
+        }
+        fs::remove_file(&path).unwrap();
+        fs::create_dir(&path).unwrap();
+        for name in ["file", "none"] {
+            let temporary = Temporary::make(&folder).unwrap();
+            let taken = temporary.displace(OsStr::new(name));
+            assert_eq!(taken, Err(EffectError::Changed), "{name}");
+        }
+        assert_eq!(names(home.path()), ["file"]);
     }
 
     /// Spec: [TOOL-58]
