@@ -1,6 +1,7 @@
 //! The bodies of the REST routes.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::{ApprovalMode, AttachmentOrder};
 
@@ -28,6 +29,9 @@ pub struct PromptOrder {
     /// Rules that deny changes in its run. Not for messages that wait.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub deny: Vec<String>,
+    /// The JSON Schema that the reply is to fit, in the part of JSON Schema that the API takes. Not for messages that wait.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schema: Option<Value>,
 }
 
 /// The body of `POST …/shell`.

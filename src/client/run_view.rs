@@ -48,6 +48,8 @@ pub(super) struct ShownEnd {
     pub(super) is_denied: bool,
     /// Whether a limit cut it off.
     pub(super) is_limited: bool,
+    /// Whether its last reply may be no whole one, as where the model declined.
+    pub(super) is_cut: bool,
 }
 
 /// A run, from its prompt to its end.
@@ -63,6 +65,8 @@ pub(super) struct RunView {
     output: CallOutput,
     /// Whether a tool was denied what it wanted.
     is_denied: bool,
+    /// The text of the last reply. `None` if it is not known.
+    reply: Option<String>,
 }
 
 impl RunView {
@@ -76,7 +80,13 @@ impl RunView {
             tools: HashMap::new(),
             output: CallOutput::default(),
             is_denied: false,
+            reply: Some(String::new()),
         }
+    }
+
+    /// The text of the last reply, behind the last tool that the API ran. `None` if it is not known.
+    pub(super) fn reply(&self) -> Option<&str> {
+        self.reply.as_deref()
     }
 
     /// Takes the next event of the conversation.
@@ -119,6 +129,7 @@ impl RunView {
     }
 
     fn show(&mut self, event: &Event, seen: &mut SeenEvent) {
+        add_reply(&mut self.reply, event);
         let mut text = |text: String| seen.shown.push(ShownItem::Text(text));
         match event {
             Event::Delta {
@@ -250,9 +261,10 @@ impl RunView {
     /// Continues from a snapshot: with the texts and the end that it has and that were not seen.
     fn start_again(&mut self, snapshot: &ConversationSnapshot, seen: &mut SeenEvent) {
         let events = || snapshot.history.events.iter().map(|past| &past.event);
+        let run = self.run_id;
         let is_start = |event: &Event| match event {
-            Event::User { run_id, .. } => *run_id == Some(self.run_id),
-            Event::RunStarted { run_id, .. } => *run_id == self.run_id,
+            Event::User { run_id, .. } => *run_id == Some(run),
+            Event::RunStarted { run_id, .. } => *run_id == run,
             _ => false,
         };
         if let Some(start) = events().position(is_start) {
@@ -264,6 +276,15 @@ impl RunView {
             for text in unseen {
                 self.show(text, seen);
             }
+            self.reply = Some(String::new());
+            let is_going =
+                |event: &&Event| !matches!(event, Event::RunEnded { run_id, .. } if *run_id == run);
+            events()
+                .skip(start)
+                .take_while(is_going)
+                .for_each(|event| add_reply(&mut self.reply, event));
+        } else {
+            self.reply = None;
         }
         let end = events().find_map(|event| match event {
             Event::RunEnded {
@@ -311,7 +332,23 @@ impl RunView {
             outcome,
             is_denied: self.is_denied,
             is_limited: words::is_limit(message),
+            is_cut: !message.is_empty(),
         });
+    }
+}
+
+/// Adds an event to the text of the last reply.
+fn add_reply(reply: &mut Option<String>, event: &Event) {
+    match event {
+        Event::TurnStarted { .. } | Event::Block { web: Some(_), .. } => {
+            *reply = Some(String::new());
+        }
+        Event::Text { content, .. } => {
+            if let Some(reply) = reply {
+                reply.push_str(content);
+            }
+        }
+        _ => {}
     }
 }
 

@@ -7,6 +7,7 @@ use actix_web::{HttpRequest, HttpResponse};
 use harness_actors::attachment::HeldAttachments;
 use harness_actors::conversation::messages::{QueueMessage, SubmitPrompt, WouldTake};
 use harness_actors::directory::OpenedConversation;
+use harness_actors::model::ReplySchema;
 use harness_actors::{ItemId, RunId};
 use harness_protocol::{AttachmentOrder, PromptAnswer, Queue, QueueAnswer, RunRules};
 
@@ -35,6 +36,8 @@ pub(super) struct SubmittedText {
     pub(super) files: Vec<AttachmentOrder>,
     /// Its rules for the changes in its run.
     pub(super) rules: RunRules,
+    /// The schema that the replies of its run are to fit.
+    pub(super) schema: Option<ReplySchema>,
 }
 
 /// Reads a message, and submits it at once or to a queue.
@@ -56,6 +59,13 @@ pub(super) async fn submit(received: Received, queue: Option<Queue>) -> HandlerR
             "a message that waits has no mode and no rules of its own: they are a prompt's";
         return Err(Kind::BadRequest.refuse(detail));
     }
+    if queue.is_some() && order.schema.is_some() {
+        let detail = "a message that waits has no schema of its own: it is a prompt's";
+        return Err(Kind::BadRequest.refuse(detail));
+    }
+    let schema = order.schema.map(ReplySchema::new).transpose();
+    let schema = schema
+        .map_err(|error| Kind::BadRequest.refuse(format!("the schema cannot be sent: {error}")))?;
     let rules = rule_text::of_prompt(&request, &shared.tools.get(), rules)?;
     let (conversation, folder) = workspace::ready(&shared, &id).await?;
     let said = SubmittedText {
@@ -66,6 +76,7 @@ pub(super) async fn submit(received: Received, queue: Option<Queue>) -> HandlerR
         content: order.content,
         files: order.attachments,
         rules,
+        schema,
     };
     say(&shared, &id, said, queue).await
 }
@@ -86,6 +97,7 @@ pub(super) async fn say(
         by,
         files,
         rules,
+        schema,
     } = said;
     let mut held = HeldAttachments::none(&shared.attachments);
     if !files.is_empty() {
@@ -112,6 +124,7 @@ pub(super) async fn say(
             by,
             attachments,
             rules,
+            schema,
         };
         let (_, submitted) = give(conversation, shared, id, prompt, late).await?;
         let RunId(run_id) = submitted.map_err(refused)?;

@@ -80,6 +80,7 @@ pub(super) async fn say_skill(it: Received) -> HandlerResult {
     let (conversation, folder) = workspace::ready(&it.shared, &it.id).await?;
     let skill = find_skill(&it.shared.guidance.get(&folder), &order.name)?;
     let said = SubmittedText {
+        schema: None,
         conversation,
         folder,
         content: skill.invocation(&order.instructions.texts()),
@@ -111,6 +112,7 @@ pub(super) async fn say_template(it: Received) -> HandlerResult {
         Kind::BadRequest.refuse(detail)
     })?;
     let said = SubmittedText {
+        schema: None,
         conversation,
         folder,
         content,

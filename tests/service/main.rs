@@ -76,6 +76,7 @@ mod talk;
 mod terminal;
 mod tidy;
 mod together;
+mod typed_replies;
 mod undo;
 mod workflow_file;
 mod workflow_ground;

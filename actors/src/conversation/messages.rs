@@ -11,7 +11,7 @@ use harness_protocol::{
 
 use crate::ids::{ItemId, RunId};
 use crate::journal::{BlockPiece, Header, Position, Status, Totals};
-use crate::model::ModelFailure;
+use crate::model::{ModelFailure, ReplySchema};
 use crate::storage::StorageError;
 
 /// Starts a run. Sent by HTTP; answered when the prompt is safe on disk, before the model replies.
@@ -31,6 +31,8 @@ pub struct SubmitPrompt {
     pub rules: RunRules,
     /// Maximum cost of its run, in millionths of a US dollar.
     pub spending_limit_micro_usd: Option<u64>,
+    /// The schema that the replies of its run are to fit, where the server takes one.
+    pub schema: Option<ReplySchema>,
 }
 
 /// Queues a message: for the next model request or for the end of the run, see [`Queue`]. While

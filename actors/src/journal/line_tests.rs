@@ -182,6 +182,7 @@ fn the_checksum_is_that_of_the_epoch_and_the_line() {
         at: 5,
         record: Record::RunStarted {
             spending_limit_micro_usd: None,
+            schema: None,
             run: RunId(1),
             by: None,
             rules: harness_protocol::RunRules::default(),

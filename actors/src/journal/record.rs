@@ -44,6 +44,9 @@ pub enum Record {
         /// The spending limit of the run, in millionths of a US dollar.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         spending_limit_micro_usd: Option<u64>,
+        /// The JSON Schema that the replies of the run are to fit.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        schema: Option<Box<Value>>,
     },
     /// A prompt was accepted.
     Prompt {

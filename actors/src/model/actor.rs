@@ -10,11 +10,11 @@ use actix::prelude::*;
 use futures_util::FutureExt as _;
 
 use super::attempt::SharedAssembler;
-use super::betas::BetaSet;
 use super::call::{ModelCall, Successors, failed};
 use super::catalog::Catalog;
 use super::client::ApiClient;
 use super::describe::described;
+use super::extras::ExtraSet;
 use super::left_out::LeftOut;
 use super::messages::{CancelModelCall, DescribeModel, ListModels, ModelEvent, StartModelCall};
 use super::{ModelError, ModelExtensions, ModelInfo, ModelSettings};
@@ -119,7 +119,7 @@ impl Handler<StartModelCall> for ModelActor {
             prepared: None,
             left_out: LeftOut::default(),
             failed_with_files: None,
-            refused_betas: BetaSet::new(),
+            refused_extras: ExtraSet::new(),
             shown: false,
             order,
         };

@@ -13,8 +13,8 @@ use sse_core::MessageEvent;
 
 use super::answer::{AttemptError, ReplyBytes};
 use super::assemble::{AssembledStep, Assembler};
-use super::betas::BetaSet;
 use super::client::ApiClient;
+use super::extras::ExtraSet;
 use super::sse::SseLines;
 use super::version::ApiVersion;
 use super::{MAX_REQUEST_BYTES, ModelError, Transport, TransportRequest};
@@ -49,8 +49,8 @@ pub(super) struct Prepared {
     pub(super) model: Arc<str>,
     /// The version of the API that it is written for.
     pub(super) version: ApiVersion,
-    /// The betas that it uses.
-    pub(super) betas: BetaSet,
+    /// The extras that it uses.
+    pub(super) extras: ExtraSet,
     /// In pieces that are sent one after the other.
     pub(super) body: Vec<Bytes>,
     /// The largest possible size of the request and its reply.
@@ -64,7 +64,7 @@ pub(super) async fn attempt(
     Prepared {
         model,
         version,
-        betas,
+        extras,
         body,
         ..
     }: Prepared,
@@ -90,7 +90,7 @@ pub(super) async fn attempt(
         let access = client.access();
         client
             .http()
-            .send(&access, clock, (version, &betas), size, body)
+            .send(&access, clock, (version, &extras), size, body)
             .await?
     };
 

@@ -9,9 +9,9 @@ use std::time::Duration;
 use super::answer::AttemptError;
 use super::assemble::Assembler;
 use super::attempt::{AttemptPiece, Prepared, SharedAssembler, attempt};
-use super::betas::{self, ApiBeta, BetaSet};
 use super::catalog::Catalog;
 use super::client::ApiClient;
+use super::extras::{self, ExtraSet, RequestExtra};
 use super::left_out::{LeftOut, holds_for_later, may_be_for_files, names_images};
 use super::live_models::{Models, live_models, successor};
 use super::messages::{ModelEvent, ReserveSpending, StartModelCall};
@@ -42,8 +42,8 @@ pub(super) struct ModelCall {
     pub(super) prepared: Option<Prepared>,
     /// The files that this call leaves out, besides those that are known to be refused.
     pub(super) left_out: LeftOut,
-    /// The betas that were refused, until a request without them was taken.
-    pub(super) refused_betas: BetaSet,
+    /// The extras that were refused, until a request without them was taken.
+    pub(super) refused_extras: ExtraSet,
     /// The error of the request that had all of its files.
     pub(super) failed_with_files: Option<AttemptError>,
     /// True if a block was shown: after that no further attempt is made.
@@ -71,7 +71,7 @@ impl ModelCall {
             let refused = match self.attempt().await {
                 Ok(end) => {
                     self.learn_left_out();
-                    self.learn_refused_betas();
+                    self.learn_refused_extras();
                     return self.finished(end, began.elapsed());
                 }
                 Err(refused) => refused,
@@ -84,7 +84,7 @@ impl ModelCall {
             };
             if self.lower_reply_maximum(&refused.error)
                 || self.change_version(&refused.error)
-                || self.leave_betas_out(&refused.error)
+                || self.leave_extras_out(&refused.error)
                 || self.leave_server_tools_out(&refused.error)
                 || self.leave_thinking_out(&refused.error)
             {
@@ -129,10 +129,10 @@ impl ModelCall {
         let conversation = &self.order.call_id.conversation;
         let has_no_server_tools = learned.has_no_server_tools(source, &model);
         let has_no_thinking = learned.has_no_thinking(source, &model, conversation);
-        let mut refused = learned.refused_betas(source, &model);
+        let mut refused = learned.refused_extras(source, &model);
         if self.order.spending.is_some() {
             // What another model costs cannot be told before.
-            refused.insert(ApiBeta::RefusalFallback);
+            refused.insert(RequestExtra::RefusalFallback);
         }
         if let Some(maximum) = maximum {
             self.order.request.limit_reply(maximum);
@@ -144,7 +144,7 @@ impl ModelCall {
         if has_no_thinking && self.order.request.leave_thinking_out() {
             self.prepared = None;
         }
-        if self.order.request.leave_betas_out(&refused) {
+        if self.order.request.leave_extras_out(&refused) {
             self.prepared = None;
         }
         let request = &self.order.request;
@@ -166,16 +166,16 @@ impl ModelCall {
         let left_out = known.and(self.left_out.clone());
         let version = learned.version(request.key_source(), &model);
         let version = version.unwrap_or_else(|| self.client.first_version());
-        // What takes the place of HTTP has no headers.
-        let betas = match self.client.transport() {
-            Some(_) => BetaSet::new(),
-            None => request.betas(info.as_deref()),
-        };
+        let mut extras = request.extras(info.as_deref());
+        if self.client.transport().is_some() {
+            // What takes the place of HTTP has no headers.
+            extras = extras::without_header(extras);
+        }
         let target = RequestTarget {
             model: &model,
             info: info.as_deref(),
             version,
-            betas: &betas,
+            extras: &extras,
         };
         let body = request.whole_body(target, &left_out, store);
         let body = body.await;
@@ -200,7 +200,7 @@ impl ModelCall {
         let prepared = Prepared {
             model,
             version,
-            betas,
+            extras,
             body,
             size,
         };
@@ -440,31 +440,33 @@ impl ModelCall {
         true
     }
 
-    /// Leaves the betas out that a refusal names, or all where it names none; `false` if there is another reason.
-    fn leave_betas_out(&mut self, error: &ModelError) -> bool {
+    /// Leaves the extras out that a refusal names, or all where it names none; `false` if there is another reason.
+    fn leave_extras_out(&mut self, error: &ModelError) -> bool {
         let Some(prepared) = &self.prepared else {
             return false;
         };
-        let refused = betas::refused(error, &prepared.betas);
+        let refused = extras::refused(error, &prepared.extras);
         if self.shown || refused.is_empty() {
             return false;
         }
-        self.order.request.leave_betas_out(&refused);
-        self.ask_again(&betas::without(&refused), error);
-        self.refused_betas.extend(refused);
+        self.order.request.leave_extras_out(&refused);
+        self.ask_again(&extras::without(&refused), error);
+        if !extras::is_about_this_schema(error) {
+            self.refused_extras.extend(refused);
+        }
         true
     }
 
-    /// Remembers the betas that the request had to be made without, for those to that model within an hour.
-    fn learn_refused_betas(&self) {
+    /// Remembers the extras that the request had to be made without, for those to that model within an hour.
+    fn learn_refused_extras(&self) {
         if let Some(prepared) = self
             .prepared
             .as_ref()
-            .filter(|_| !self.refused_betas.is_empty())
+            .filter(|_| !self.refused_extras.is_empty())
         {
             let source = self.order.request.key_source();
             let learned = self.catalog.learned();
-            learned.note_refused_betas(source, &prepared.model, &self.refused_betas);
+            learned.note_refused_extras(source, &prepared.model, &self.refused_extras);
         }
     }
 

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::betas::{ApiBeta, BetaSet};
+use super::extras::{ExtraSet, RequestExtra};
 use super::left_out::LeftOut;
 use super::version::ApiVersion;
 use crate::ids::ConversationId;
@@ -49,8 +49,8 @@ struct Lessons {
     version: Option<Lesson<ApiVersion>>,
     /// It refused the tools that the API runs itself.
     no_server_tools: Option<Lesson<()>>,
-    /// The betas that it refused.
-    refused_betas: HashMap<ApiBeta, Lesson<()>>,
+    /// The extras that it refused.
+    refused_extras: HashMap<RequestExtra, Lesson<()>>,
     /// Conversations whose thinking it did not take back.
     no_thinking: HashMap<ConversationId, Lesson<()>>,
     /// The day on which it was said last that the model is soon no longer served, since the Unix epoch.
@@ -149,27 +149,31 @@ impl LearnedFacts {
         known.is_some()
     }
 
-    /// Notes that a model is asked without these betas.
-    pub(super) fn note_refused_betas(
+    /// Notes that a model is asked without these extras.
+    pub(super) fn note_refused_extras(
         &self,
         key_source: Option<&Arc<str>>,
         model: &Arc<str>,
-        betas: &BetaSet,
+        extras: &ExtraSet,
     ) {
         self.teach(key_source, model, |lessons| {
-            let refused = betas.iter().map(|beta| (*beta, Lesson::new(())));
-            lessons.refused_betas.extend(refused);
+            let refused = extras.iter().map(|extra| (*extra, Lesson::new(())));
+            lessons.refused_extras.extend(refused);
         });
     }
 
-    /// The betas that a model refused.
-    pub(super) fn refused_betas(&self, key_source: Option<&Arc<str>>, model: &Arc<str>) -> BetaSet {
+    /// The extras that a model refused.
+    pub(super) fn refused_extras(
+        &self,
+        key_source: Option<&Arc<str>>,
+        model: &Arc<str>,
+    ) -> ExtraSet {
         let refused = self.find(key_source, model, |lessons| {
             let refused = lessons
-                .refused_betas
+                .refused_extras
                 .iter()
                 .filter(|(_, lesson)| lesson.holds());
-            refused.map(|(beta, _)| *beta).collect()
+            refused.map(|(extra, _)| *extra).collect()
         });
         refused.unwrap_or_default()
     }

@@ -4,13 +4,13 @@ mod actor;
 mod answer;
 mod assemble;
 mod attempt;
-mod betas;
 mod call;
 mod catalog;
 mod client;
 mod describe;
 mod error;
 mod extensions;
+mod extras;
 mod files;
 #[cfg(feature = "client")]
 mod http;
@@ -30,6 +30,7 @@ mod overflow;
 mod private;
 mod properties;
 mod reply_maximum;
+mod reply_schema;
 mod request;
 mod retry;
 mod scripted;
@@ -45,9 +46,9 @@ mod web_tools;
 
 pub use actor::ModelActor;
 pub use assemble::{AssembledStep, Assembler};
-pub use betas::ApiBeta;
 pub use error::{ModelError, ModelFailure};
 pub use extensions::ModelExtensions;
+pub use extras::RequestExtra;
 pub use files::MAX_REQUEST_BYTES;
 pub use info::{
     EffortSupport, ModelCapabilities, ModelInfo, Support, ThinkingSupport, ThinkingTypes,
@@ -56,6 +57,7 @@ pub use key_origin::KeyOrigin;
 pub use keys::{Credential, EnvOrFileKeys, KeyResolver};
 pub use named_keys::NamedKeys;
 pub use private::is_private;
+pub use reply_schema::{ReplySchema, SchemaError};
 pub use request::{
     Caching, CountedBeginning, DEFAULT_MODEL, HeadSettings, ModelChoice, ModelRequest,
     PastFallbacks, RequestHead, RequestPiece,

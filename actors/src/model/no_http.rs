@@ -3,7 +3,7 @@
 use bytes::Bytes;
 
 use super::answer::{AttemptError, ReplyBytes};
-use super::betas::BetaSet;
+use super::extras::ExtraSet;
 use super::settings::ApiAccess;
 use super::version::ApiVersion;
 use super::{ModelError, ModelSettings};
@@ -24,7 +24,7 @@ impl Http {
         &self,
         _: &ApiAccess<'_>,
         _: Clock,
-        _: (ApiVersion, &BetaSet),
+        _: (ApiVersion, &ExtraSet),
         _: usize,
         _: Vec<Bytes>,
     ) -> Result<ReplyBytes, AttemptError> {

@@ -6,10 +6,10 @@ use bytes::Bytes;
 use harness_protocol::{Attachment, OWN_LIMIT, ThinkingLevel, words};
 use serde_json::{Number, Value, json};
 
-use super::betas::{self, ApiBeta, BetaSet, without_fallbacks};
+use super::extras::{self, ExtraSet, RequestExtra, without_fallbacks};
 use super::files::{Sight, blocks, most_tokens, needs_sight, placeholder};
 use super::left_out::LeftOut;
-use super::thinking::{takes_temperature, thinking_fields, thinks};
+use super::thinking::{ThinkingFields, takes_temperature, thinking_fields};
 use super::version::ApiVersion;
 use super::web_tools::{are_refused, in_words, is_server_tool, is_thinking};
 use super::{ModelError, ModelInfo};
@@ -70,8 +70,10 @@ pub struct HeadSettings<'a> {
     pub stop_sequences: &'a [String],
     /// The API's cache for requests.
     pub caching: Caching,
-    /// The betas of the API to use, where the server and the model take them.
-    pub betas: &'a [ApiBeta],
+    /// The extras to use, where the server and the model take them.
+    pub extras: &'a [RequestExtra],
+    /// The JSON Schema that the reply is to fit, where the server takes one.
+    pub schema: Option<&'a Value>,
     /// Source of the key. `None` uses the key of the settings.
     pub key_source: Option<Arc<str>>,
 }
@@ -89,7 +91,8 @@ impl HeadSettings<'_> {
             temperature: None,
             stop_sequences: &[],
             caching: Caching::Off,
-            betas: &[],
+            extras: &[],
+            schema: None,
             key_source: None,
         }
     }
@@ -137,7 +140,9 @@ pub struct RequestHead {
     tokens: u64,
     thinking: Option<ThinkingLevel>,
     temperature: Option<Number>,
-    betas: BetaSet,
+    extras: ExtraSet,
+    /// The JSON Schema that the reply is to fit, in JSON.
+    schema: Option<Arc<str>>,
     key_source: Option<Arc<str>>,
 }
 
@@ -155,19 +160,31 @@ impl RequestHead {
             temperature,
             stop_sequences,
             caching,
-            betas,
+            extras,
+            schema,
             key_source,
         } = settings;
         let mark = caching.mark();
+        let tools = match schema {
+            Some(_) => &without_citations(tools),
+            None => tools,
+        };
         let tools_json = Value::from(tools).to_string();
         let of_server = tools.iter().filter(|tool| is_server_tool(tool)).count();
         let all: Vec<&Value> = tools.iter().collect();
         let own: Vec<&Value> = tools.iter().filter(|tool| !is_server_tool(tool)).collect();
+        let schema: Option<Arc<str>> = schema.map(|schema| schema.to_string().into());
         let serialized =
             |tools: &[&Value]| Bytes::from(fields(system_prompt, tools, stop_sequences, mark));
         Self {
-            fingerprint: fingerprint([&model.id, system_prompt, &tools_json]).into(),
+            fingerprint: fingerprint(
+                [&*model.id, system_prompt, &tools_json]
+                    .into_iter()
+                    .chain(schema.as_deref()),
+            )
+            .into(),
             tokens: estimate(system_prompt)
+                + schema.as_deref().map_or(0, estimate)
                 + if tools.is_empty() {
                     0
                 } else {
@@ -180,13 +197,18 @@ impl RequestHead {
             tools: (own.len(), all.len()),
             thinking,
             temperature,
-            betas: betas.iter().copied().collect(),
+            extras: extras
+                .iter()
+                .copied()
+                .chain(schema.as_ref().map(|_| RequestExtra::ReplySchema))
+                .collect(),
+            schema,
             key_source,
         }
     }
 
-    /// Identifies the model, the system prompt and the tools: thinking that was signed after them is invalid after
-    /// others. The same in every process and version.
+    /// Identifies the model, the system prompt, the tools and the schema of the reply: thinking that was signed after them
+    /// is invalid after others. The same in every process and version.
     #[must_use]
     pub fn fingerprint(&self) -> &str {
         &self.fingerprint
@@ -223,9 +245,20 @@ impl RequestHead {
             has_server_tools: true,
             has_thinking: true,
             fallbacks: PastFallbacks::None,
-            refused_betas: BetaSet::new(),
+            refused_extras: ExtraSet::new(),
         }
     }
+}
+
+/// The tools without citations in fetched pages, which the API does not take beside a schema of the reply.
+fn without_citations(tools: &[Value]) -> Vec<Value> {
+    let mut tools = tools.to_vec();
+    for tool in tools.iter_mut().filter(|tool| is_server_tool(tool)) {
+        if let Some(citations) = tool.get_mut("citations") {
+            *citations = json!({"enabled": false});
+        }
+    }
+    tools
 }
 
 /// The fields of a request that do not depend on the model, each with a comma in front.
@@ -254,16 +287,29 @@ fn fields(system_prompt: &str, tools: &[&Value], stop_sequences: &[String], mark
     fields + r#","stream":true"#
 }
 
+/// The field of a request for the effort and the schema of the reply, with a comma in front; empty for neither.
+fn output_config(effort: Option<&str>, schema: Option<&str>) -> String {
+    let effort = effort.map(|effort| format!(r#""effort":"{effort}""#));
+    let format =
+        schema.map(|schema| format!(r#""format":{{"type":"json_schema","schema":{schema}}}"#));
+    let parts: Vec<String> = effort.into_iter().chain(format).collect();
+    if parts.is_empty() {
+        String::new()
+    } else {
+        format!(r#","output_config":{{{}}}"#, parts.join(","))
+    }
+}
+
 /// Estimated size of a text, in tokens.
 fn estimate(text: &str) -> u64 {
     (text.chars().count() as u64).div_ceil(4)
 }
 
 /// A digest of these texts and where they end: FNV-1a of 64 bits, in hexadecimal digits.
-fn fingerprint(texts: [&str; 3]) -> String {
+fn fingerprint<'a>(texts: impl Iterator<Item = &'a str>) -> String {
     const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
     const PRIME: u64 = 0x0000_0100_0000_01b3;
-    let bytes = texts.iter().flat_map(|text| text.bytes().chain([0]));
+    let bytes = texts.flat_map(|text| text.bytes().chain([0]));
     let digest = bytes.fold(OFFSET, |digest, byte| {
         (digest ^ u64::from(byte)).wrapping_mul(PRIME)
     });
@@ -319,8 +365,8 @@ pub struct ModelRequest {
     has_thinking: bool,
     /// The replies of the past that have the mark of a change of the model.
     fallbacks: PastFallbacks,
-    /// The betas that the server refuses.
-    refused_betas: BetaSet,
+    /// The extras that the server refuses.
+    refused_extras: ExtraSet,
 }
 
 impl ModelRequest {
@@ -338,22 +384,23 @@ impl ModelRequest {
         self
     }
 
-    /// The betas that the request has for a model.
-    pub(super) fn betas(&self, info: Option<&ModelInfo>) -> BetaSet {
+    /// The extras that the request has for a model.
+    pub(super) fn extras(&self, info: Option<&ModelInfo>) -> ExtraSet {
         let others = info.and_then(|info| info.allowed_fallback_models.as_ref());
-        let is_of_use = |beta: &&ApiBeta| match beta {
-            ApiBeta::RefusalFallback => others.is_none_or(|others| !others.is_empty()),
-            ApiBeta::ToolResultClearing => self.head.tools.1 > 0,
+        let is_of_use = |extra: &&RequestExtra| match extra {
+            RequestExtra::RefusalFallback => others.is_none_or(|others| !others.is_empty()),
+            RequestExtra::ToolResultClearing => self.head.tools.1 > 0,
+            RequestExtra::ReplySchema => true,
         };
-        let wanted = self.head.betas.difference(&self.refused_betas);
+        let wanted = self.head.extras.difference(&self.refused_extras);
         wanted.filter(is_of_use).copied().collect()
     }
 
-    /// Uses none of these betas. Returns `false` if that was so before.
-    pub(super) fn leave_betas_out(&mut self, refused: &BetaSet) -> bool {
-        let before = self.refused_betas.len();
-        self.refused_betas.extend(refused);
-        self.refused_betas.len() > before
+    /// Uses none of these extras. Returns `false` if that was so before.
+    pub(super) fn leave_extras_out(&mut self, refused: &ExtraSet) -> bool {
+        let before = self.refused_extras.len();
+        self.refused_extras.extend(refused);
+        self.refused_extras.len() > before
     }
 
     /// Sends no tool that the API runs itself: their definitions are left out, and their steps in the past become
@@ -424,6 +471,14 @@ impl ModelRequest {
         self.reply_limit = Some(lowest);
     }
 
+    /// Size of the schema of the reply, in bytes.
+    fn schema_bytes(&self) -> u64 {
+        self.head
+            .schema
+            .as_ref()
+            .map_or(0, |schema| schema.len() as u64)
+    }
+
     /// The largest possible size of the request and its reply for this model. A token has at least one byte.
     pub(super) fn largest_size(&self, info: Option<&ModelInfo>) -> RequestSize {
         let window = info.and_then(|info| info.max_input_tokens);
@@ -448,6 +503,7 @@ impl ModelRequest {
         let input = files.fold(counted, u64::saturating_add);
         let input = input
             .saturating_add(new_bytes)
+            .saturating_add(self.schema_bytes())
             .saturating_add(UNSEEN_TOKENS);
         RequestSize {
             input: input.min(window),
@@ -478,7 +534,7 @@ impl ModelRequest {
             RequestPiece::Attachments(files) => placeholder(files),
         }));
         pieces.push(END);
-        rewritten(pieces, &self.rewrites(&BetaSet::new()))
+        rewritten(pieces, &self.rewrites(&ExtraSet::new()))
     }
 
     /// True if the body depends on the abilities of the model.
@@ -488,7 +544,7 @@ impl ModelRequest {
             RequestPiece::Attachments(files) => files.iter().any(needs_sight),
         };
         self.head.thinking.is_some()
-            || self.head.betas.contains(&ApiBeta::RefusalFallback)
+            || self.head.extras.contains(&RequestExtra::RefusalFallback)
             || self.head.max_tokens > ANY_MODELS_LIMIT
             || self.head.max_tokens == OWN_LIMIT
             || self.messages.iter().any(has_images)
@@ -529,7 +585,8 @@ impl ModelRequest {
             RequestPiece::Attachments(_) => 0,
         });
         let bytes = messages.fold(self.head.settings.len(), usize::saturating_add);
-        let left = window.saturating_sub(bytes as u64 / TOKEN_BYTES);
+        let bytes = (bytes as u64).saturating_add(self.schema_bytes());
+        let left = window.saturating_sub(bytes / TOKEN_BYTES);
         let least = window.div_ceil(2).min(u64::from(ANY_MODELS_LIMIT));
         u32::try_from(left.max(least)).unwrap_or(u32::MAX)
     }
@@ -542,7 +599,10 @@ impl ModelRequest {
         store: &dyn AttachmentStore,
     ) -> Result<Vec<Bytes>, ModelError> {
         let RequestTarget {
-            model, info, betas, ..
+            model,
+            info,
+            extras,
+            ..
         } = target;
         let limit = self.limit(info);
         let mut pieces = self.start(model, limit, &self.of_model(target).sent);
@@ -558,11 +618,11 @@ impl ModelRequest {
             pieces.push(piece);
         }
         pieces.push(END);
-        Ok(rewritten(pieces, &self.rewrites(betas)))
+        Ok(rewritten(pieces, &self.rewrites(extras)))
     }
 
     /// The changes of the body that a server needs which does not take all of it.
-    fn rewrites(&self, betas: &BetaSet) -> Vec<fn(&mut Value)> {
+    fn rewrites(&self, extras: &ExtraSet) -> Vec<fn(&mut Value)> {
         let mut rewrites: Vec<fn(&mut Value)> = Vec::new();
         if !self.has_server_tools && self.has_server_steps() {
             rewrites.push(in_words);
@@ -570,15 +630,15 @@ impl ModelRequest {
         if !self.has_thinking {
             rewrites.push(without_thinking);
         }
-        if self.lacks_fallbacks(betas) {
+        if self.lacks_fallbacks(extras) {
             rewrites.push(without_fallbacks);
         }
         rewrites
     }
 
     /// True if the marks of changes of the model are left out of the past.
-    fn lacks_fallbacks(&self, betas: &BetaSet) -> bool {
-        self.fallbacks != PastFallbacks::None && !betas.contains(&ApiBeta::RefusalFallback)
+    fn lacks_fallbacks(&self, extras: &ExtraSet) -> bool {
+        self.fallbacks != PastFallbacks::None && !extras.contains(&RequestExtra::RefusalFallback)
     }
 
     /// The settings that a model is not sent, and why, for the operator.
@@ -602,21 +662,26 @@ impl ModelRequest {
             model,
             info,
             version,
-            betas,
+            extras,
         } = target;
-        let loses_it = self.fallbacks == PastFallbacks::InLast && self.lacks_fallbacks(betas);
+        let loses_it = self.fallbacks == PastFallbacks::InLast && self.lacks_fallbacks(extras);
         let lacks_thinking = self.lacks_thinking || loses_it;
         let mut fields = OfModel::default();
+        let mut thinking = ThinkingFields::default();
         if let Some(level) = self.head.thinking {
             let limit = self.limit(info);
             match thinking_fields(level, info, model, limit, lacks_thinking) {
-                Ok(thinking) => fields.sent = thinking,
+                Ok(found) => thinking = found,
                 Err(reason) => fields.not_sent.push(format!(
                     "the level of thinking {} is not sent to {model}: {reason}",
                     words::thinking(level)
                 )),
             }
         }
+        fields.sent += &thinking.thinking();
+        let schema = self.head.schema.as_deref();
+        let schema = schema.filter(|_| extras.contains(&RequestExtra::ReplySchema));
+        fields.sent += &output_config(thinking.effort, schema);
         if let Some(temperature) = &self.head.temperature {
             if !takes_temperature(model) {
                 let reason = format!("the temperature is not sent to {model}: it takes none");
@@ -626,14 +691,14 @@ impl ModelRequest {
                     "the temperature is not sent to {model}: version {} of the API takes none",
                     version.date()
                 ));
-            } else if thinks(&fields.sent) {
+            } else if thinking.thinks() {
                 let reason = format!("the temperature is not sent to {model}: it thinks");
                 fields.not_sent.push(reason);
             } else {
                 fields.sent += &format!(r#","temperature":{temperature}"#);
             }
         }
-        fields.sent += &betas::fields(betas);
+        fields.sent += &extras::fields(extras);
         fields
     }
 }
@@ -647,8 +712,8 @@ pub(super) struct RequestTarget<'a> {
     pub(super) info: Option<&'a ModelInfo>,
     /// The version of the API that it is asked with.
     pub(super) version: ApiVersion,
-    /// The betas that it is asked with.
-    pub(super) betas: &'a BetaSet,
+    /// The extras that it is asked with.
+    pub(super) extras: &'a ExtraSet,
 }
 
 /// The fields of a request that depend on the model.

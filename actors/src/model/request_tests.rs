@@ -201,14 +201,14 @@ fn with_file(file: Attachment, thinking: Option<ThinkingLevel>) -> ModelRequest 
     head.request(messages, false)
 }
 
-static NO_BETAS: BetaSet = BetaSet::new();
+static NO_EXTRAS: ExtraSet = ExtraSet::new();
 
 fn target<'a>(model: &'a str, info: Option<&'a ModelInfo>) -> RequestTarget<'a> {
     RequestTarget {
         model,
         info,
         version: ApiVersion::June2023,
-        betas: &NO_BETAS,
+        extras: &NO_EXTRAS,
     }
 }
 
@@ -470,45 +470,48 @@ fn the_largest_size_counts_bytes_behind_what_the_api_has_counted() {
 /// Spec: [MODEL-801] [MODEL-803]
 #[actix::test]
 async fn betas_are_sent_as_far_as_they_are_of_use() {
-    let both = [ApiBeta::RefusalFallback, ApiBeta::ToolResultClearing];
+    let both = [
+        RequestExtra::RefusalFallback,
+        RequestExtra::ToolResultClearing,
+    ];
     let tools = [tool("read")];
     let with = |tools| HeadSettings {
-        betas: &both,
+        extras: &both,
         ..settings("", tools)
     };
     let mut with_tools = request(with(&tools));
     assert!(with_tools.needs_info());
-    assert_eq!(with_tools.betas(None), BetaSet::from(both));
+    assert_eq!(with_tools.extras(None), ExtraSet::from(both));
     let info = |others: &[&str]| ModelInfo {
         allowed_fallback_models: Some(others.iter().map(|&other| other.to_owned()).collect()),
         ..ModelInfo::default()
     };
-    let clearing = BetaSet::from([ApiBeta::ToolResultClearing]);
-    assert_eq!(with_tools.betas(Some(&info(&[]))), clearing);
-    assert_eq!(with_tools.betas(Some(&info(&["b"]))), BetaSet::from(both));
+    let clearing = ExtraSet::from([RequestExtra::ToolResultClearing]);
+    assert_eq!(with_tools.extras(Some(&info(&[]))), clearing);
+    assert_eq!(with_tools.extras(Some(&info(&["b"]))), ExtraSet::from(both));
     assert_eq!(
-        request(with(&[])).betas(None),
-        BetaSet::from([ApiBeta::RefusalFallback])
+        request(with(&[])).extras(None),
+        ExtraSet::from([RequestExtra::RefusalFallback])
     );
-    let refused = BetaSet::from([ApiBeta::RefusalFallback]);
-    assert!(with_tools.leave_betas_out(&refused));
-    assert!(!with_tools.leave_betas_out(&refused), "it was so before");
-    assert_eq!(with_tools.betas(None), clearing);
+    let refused = ExtraSet::from([RequestExtra::RefusalFallback]);
+    assert!(with_tools.leave_extras_out(&refused));
+    assert!(!with_tools.leave_extras_out(&refused), "it was so before");
+    assert_eq!(with_tools.extras(None), clearing);
 
     // The past is sent as it came with the beta, and without its mark else.
     let past = br#"{"role":"user","content":[]},{"role":"assistant","content":[{"type":"text","text":"a"},{"type":"fallback"},{"type":"thinking"},{"type":"text","text":"b"}]}"#;
     let messages = vec![RequestPiece::Json(Bytes::from_static(past))];
     let head = RequestHead::new(HeadSettings {
-        betas: &both[..1],
+        extras: &both[..1],
         ..settings("", &[])
     });
     let request = head
         .request(messages, false)
         .with_fallbacks(PastFallbacks::Some);
     let store = MemoryAttachments::default();
-    let sent = async |betas: &BetaSet| {
+    let sent = async |extras: &ExtraSet| {
         let target = RequestTarget {
-            betas,
+            extras,
             ..target("m", None)
         };
         let body = request
@@ -520,7 +523,7 @@ async fn betas_are_sent_as_far_as_they_are_of_use() {
     let whole = sent(&refused).await;
     assert_eq!(whole["messages"][1]["content"].as_array().unwrap().len(), 4);
     assert_eq!(whole["fallbacks"], "default");
-    let bare = sent(&BetaSet::new()).await;
+    let bare = sent(&ExtraSet::new()).await;
     assert_eq!(bare["messages"][1]["content"].as_array().unwrap().len(), 2);
     assert_eq!(bare.get("fallbacks"), None);
 }

@@ -48,12 +48,49 @@ struct Ability {
     off: Off,
 }
 
-/// The field that keeps a model from thinking, with a comma in front.
-const DISABLED: &str = r#","thinking":{"type":"disabled"}"#;
+/// The parts of a request that make a model think so much.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct ThinkingFields {
+    /// The way.
+    thinking: RequestedThinking,
+    /// The value of `output_config.effort`.
+    pub(super) effort: Option<&'static str>,
+}
 
-/// True if these fields of a request make the model think.
-pub(super) fn thinks(fields: &str) -> bool {
-    !matches!(fields, "" | DISABLED)
+/// The field `thinking` of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum RequestedThinking {
+    /// No such field.
+    #[default]
+    Unset,
+    Disabled,
+    Adaptive,
+    /// With so many tokens.
+    Enabled(u32),
+}
+
+impl ThinkingFields {
+    /// The field `thinking` with a comma in front; empty for none.
+    pub(super) fn thinking(self) -> String {
+        match self.thinking {
+            RequestedThinking::Unset => String::new(),
+            RequestedThinking::Disabled => r#","thinking":{"type":"disabled"}"#.to_owned(),
+            RequestedThinking::Adaptive => {
+                r#","thinking":{"type":"adaptive","display":"summarized"}"#.to_owned()
+            }
+            RequestedThinking::Enabled(budget) => {
+                format!(r#","thinking":{{"type":"enabled","budget_tokens":{budget}}}"#)
+            }
+        }
+    }
+
+    /// True if the model thinks.
+    pub(super) fn thinks(self) -> bool {
+        match self.thinking {
+            RequestedThinking::Unset | RequestedThinking::Disabled => false,
+            RequestedThinking::Adaptive | RequestedThinking::Enabled(_) => true,
+        }
+    }
 }
 
 /// True if the id of a model does not exclude a temperature. The API refuses one for the models of a generation that it
@@ -64,7 +101,7 @@ pub(super) fn takes_temperature(model: &str) -> bool {
     Generation::from_model(own).is_none_or(|generation| generation.version < (4, 7))
 }
 
-/// The fields of a request that make a model think so much, each with a comma in front.
+/// The fields of a request that make a model think so much.
 /// `lacks_thinking`: see [`super::RequestHead::request`].
 ///
 /// # Errors
@@ -75,31 +112,37 @@ pub(super) fn thinking_fields(
     model: &str,
     max_tokens: u32,
     lacks_thinking: bool,
-) -> Result<String, &'static str> {
+) -> Result<ThinkingFields, &'static str> {
     let Ability { way, efforts, off } = ability(info, model).ok_or("how it thinks is not known")?;
+    let without_effort = |thinking| ThinkingFields {
+        thinking,
+        effort: None,
+    };
     Ok(match (way, level) {
-        (ThinkingWay::Never, ThinkingLevel::Off) => String::new(),
+        (ThinkingWay::Never, ThinkingLevel::Off) => ThinkingFields::default(),
         (ThinkingWay::Never, _) => return Err("it does not think"),
-        (_, ThinkingLevel::Off) if off == Off::Unasked => String::new(),
-        (_, ThinkingLevel::Off) if off == Off::Disabled => DISABLED.to_owned(),
-        (ThinkingWay::Budget, ThinkingLevel::Off) => String::new(),
-        (ThinkingWay::Adaptive, level) => {
-            let adaptive = r#","thinking":{"type":"adaptive","display":"summarized"}"#;
-            format!("{adaptive}{}", effort_field(level, efforts))
+        (_, ThinkingLevel::Off) if off == Off::Unasked => ThinkingFields::default(),
+        (_, ThinkingLevel::Off) if off == Off::Disabled => {
+            without_effort(RequestedThinking::Disabled)
         }
+        (ThinkingWay::Budget, ThinkingLevel::Off) => ThinkingFields::default(),
+        (ThinkingWay::Adaptive, level) => ThinkingFields {
+            thinking: RequestedThinking::Adaptive,
+            effort: effort(level, efforts),
+        },
         (ThinkingWay::Budget, level) => match budget(level, max_tokens) {
             None => return Err("max_tokens leaves no room to think"),
             Some(_) if lacks_thinking => return Err("the reply that goes on began without"),
-            Some(budget) => {
-                let effort = effort_field(level, efforts);
-                format!(r#","thinking":{{"type":"enabled","budget_tokens":{budget}}}{effort}"#)
-            }
+            Some(budget) => ThinkingFields {
+                thinking: RequestedThinking::Enabled(budget),
+                effort: effort(level, efforts),
+            },
         },
     })
 }
 
-/// The effort that comes closest to a level: the next one upwards, else downwards.
-fn effort_field(level: ThinkingLevel, efforts: [bool; 5]) -> String {
+/// The effort that comes closest to a level: the next one upwards, else downwards. `None` if the model knows none.
+fn effort(level: ThinkingLevel, efforts: [bool; 5]) -> Option<&'static str> {
     let wanted = match level {
         ThinkingLevel::Off | ThinkingLevel::Minimal | ThinkingLevel::Low => 0,
         ThinkingLevel::Medium => 1,
@@ -108,10 +151,8 @@ fn effort_field(level: ThinkingLevel, efforts: [bool; 5]) -> String {
         ThinkingLevel::Max => 4,
     };
     let mut closest = (wanted..EFFORTS.len()).chain((0..wanted).rev());
-    match closest.find(|index| efforts[*index]) {
-        Some(index) => format!(r#","output_config":{{"effort":"{}"}}"#, EFFORTS[index]),
-        None => String::new(),
-    }
+    let found = closest.find(|index| efforts[*index]);
+    found.map(|index| EFFORTS[index])
 }
 
 /// Number of tokens of a reply that a level may take for thinking. `None` if there are too few.

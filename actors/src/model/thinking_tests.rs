@@ -16,18 +16,12 @@ fn short(level: ThinkingLevel, info: Option<&ModelInfo>, model: &str, max_tokens
         }
         Err(other) => panic!("{other}"),
     };
-    let fields: Value = serde_json::from_str(&format!(r#"{{"x":0{fields}}}"#)).unwrap();
+    let effort = fields.effort.unwrap_or_default();
+    let fields: Value =
+        serde_json::from_str(&format!(r#"{{"x":0{}}}"#, fields.thinking())).unwrap();
     let mut fields = fields.as_object().unwrap().clone();
     fields.remove("x");
     let thinking = fields.remove("thinking").unwrap_or_default();
-    let effort = match fields.remove("output_config") {
-        Some(config) => {
-            let effort = config["effort"].as_str().unwrap().to_owned();
-            assert_eq!(config, json!({"effort": effort}));
-            effort
-        }
-        None => String::new(),
-    };
     assert!(fields.is_empty(), "{fields:?}");
     if thinking.is_null() {
         assert_eq!(effort, "", "an effort without thinking");
@@ -47,7 +41,7 @@ fn short(level: ThinkingLevel, info: Option<&ModelInfo>, model: &str, max_tokens
             format!("~{effort}")
         }
         kind => {
-            assert_eq!((thinking.as_object().unwrap().len(), &*effort), (1, ""));
+            assert_eq!((thinking.as_object().unwrap().len(), effort), (1, ""));
             kind.to_owned()
         }
     }
@@ -217,7 +211,7 @@ fn calls_without_thinking_before_them_are_answered_without_a_budget() {
     let fields = |model, lacks| thinking_fields(High, None, model, 9000, lacks);
     let reason = "the reply that goes on began without";
     assert_eq!(fields("claude-haiku-4-5", true), Err(reason));
-    assert!(thinks(&fields("claude-haiku-4-5", false).unwrap()));
+    assert!(fields("claude-haiku-4-5", false).unwrap().thinks());
     let adaptive = fields("claude-opus-5-5", true);
     assert!(adaptive.is_ok());
     assert_eq!(adaptive, fields("claude-opus-5-5", false));
@@ -246,5 +240,6 @@ fn a_temperature_is_for_generations_that_take_one_and_for_models_of_others() {
     ] {
         assert!(!takes_temperature(model), "{model}");
     }
-    assert!(!thinks("") && !thinks(DISABLED));
+    let off = |model| thinking_fields(No, None, model, 9000, false).unwrap();
+    assert!(!off("claude-opus-4-7").thinks() && !off("claude-sonnet-5").thinks());
 }

@@ -119,13 +119,13 @@ async fn sent(arguments: &[&str], text: &str, route: &str) -> (i32, String, Valu
         .find(&home.service().await, &mut recorded().0)
         .await
         .unwrap();
-    let code = run::run(order, &home.config, patience, &mut interrupts, &mut output).await;
+    let run = run::run(order, &home.config, patience, &mut interrupts, &mut output).await;
     let requests = server.requests();
     let posted = requests.iter().find(|request| request.starts_with("POST"));
     let (head, body) = posted.unwrap().split_once("\r\n\r\n").unwrap();
     assert!(head.starts_with(&format!("POST {route} ")), "{head}");
     let body = serde_json::from_str(body).unwrap();
-    (code.unwrap(), record.out(), body)
+    (run.unwrap().code, record.out(), body)
 }
 
 /// Spec: [GUIDE-61]

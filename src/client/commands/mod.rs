@@ -22,6 +22,7 @@ mod resume;
 mod rules;
 mod run;
 mod said;
+mod schema_file;
 mod settings;
 mod skill;
 mod stops;
@@ -35,8 +36,10 @@ pub(super) mod workflow;
 
 use clap::Subcommand;
 use harness_actors::Clock;
+use harness_actors::model::ReplySchema;
 use harness_protocol::Queue;
 use serde_json::Value;
+use tokio::time::Instant;
 
 use crate::cli::color::ColorFlag;
 use crate::cli::exit_codes::{asks, exits, runs};
@@ -46,11 +49,12 @@ use crate::client::api::route::Route;
 use crate::client::api::routes;
 pub(crate) use crate::client::commands::attach::AttachArgs;
 use crate::client::commands::attach::WithoutService;
-use crate::client::commands::common::{CommonArgs, StartingArgs};
+use crate::client::commands::common::{CommonArgs, StartingArgs, WaysArgs};
 use crate::client::commands::greeting::{Greeting, greet};
 use crate::client::commands::life::{logs, restart, status, stop};
 use crate::client::commands::listing::ListingArgs;
 use crate::client::commands::order::CommandOrder;
+use crate::client::commands::prompt::PromptArgs;
 use crate::client::commands::said::QueueMessageArgs;
 use crate::client::commands::workflow::WorkflowCommand;
 use crate::client::error::{CommandError, EXIT_DENIED, EXIT_LIMITED};
@@ -146,7 +150,10 @@ impl ClientCommand {
             Self::Restart(it) => restart::run(it, config, output).await,
             Self::Logs(it) => logs::run(it, config, output).await,
             Self::Trash(it) => trash::run(it, config, output).await,
-            Self::Prompt(it) => start(it.order()?, config, output).await,
+            Self::Prompt(it) => match &it.schema {
+                Some(file) => start_typed(it, &schema_file::read(file)?, config, output).await,
+                None => start(it.order(None)?, config, output).await,
+            },
             Self::Continue(it) => {
                 start(
                     CommandOrder::without_prompt(it, routes::resume),
@@ -244,23 +251,83 @@ async fn start(
     config: &ClientConfig,
     output: &mut Output,
 ) -> Result<i32, CommandError> {
-    if order.ways().quiet {
-        output.hush();
-    }
-    let file = order.ways().output.as_deref();
-    let file = file.map(ReplyFile::begin).transpose()?;
-    if let Some(file) = &file {
-        output.write_to(file);
-    }
+    let file = prepare(order.ways(), output)?;
     let service = greet(Greeting::Remarks, config, output).await?;
     let order = order.find(&service, output).await?;
     let mut interrupts = Interrupts::of_process()?;
-    let code = run::run(order, config, Patience::default(), &mut interrupts, output).await?;
+    let run = run::run(order, config, Patience::default(), &mut interrupts, output).await?;
     // A reply that was not finished is in no file.
-    if let Some(file) = file.filter(|_| matches!(code, 0 | EXIT_DENIED | EXIT_LIMITED)) {
+    if let Some(file) = file.filter(|_| matches!(run.code, 0 | EXIT_DENIED | EXIT_LIMITED)) {
         file.keep()?;
     }
-    Ok(code)
+    Ok(run.code)
+}
+
+/// Prepares the output of a run; the file that the reply goes to, if there is one.
+fn prepare(ways: &WaysArgs, output: &mut Output) -> Result<Option<ReplyFile>, CommandError> {
+    if ways.quiet {
+        output.hush();
+    }
+    let file = ways.output.as_deref().map(ReplyFile::begin).transpose()?;
+    if let Some(file) = &file {
+        output.write_to(file);
+    }
+    Ok(file)
+}
+
+/// Starts a run whose reply has to fit a schema, asks once more where it does not, and prints the document.
+async fn start_typed(
+    prompt: &PromptArgs,
+    schema: &ReplySchema,
+    config: &ClientConfig,
+    output: &mut Output,
+) -> Result<i32, CommandError> {
+    let order = prompt.order(Some(schema))?;
+    let (is_json, timeout) = (prompt.sending.starting.json, order.ways().timeout);
+    let file = prepare(order.ways(), output)?;
+    let service = greet(Greeting::Remarks, config, output).await?;
+    let mut order = order.find(&service, output).await?;
+    let conversation = order.conversation.clone();
+    let mut interrupts = Interrupts::of_process()?;
+    let began = Instant::now();
+    let mut may_ask_again = true;
+    let mut is_denied = false;
+    loop {
+        let run = run::run(order, config, Patience::default(), &mut interrupts, output).await?;
+        is_denied |= run.code == EXIT_DENIED;
+        if !matches!(run.code, 0 | EXIT_DENIED) {
+            return Ok(run.code);
+        }
+        if !run.is_whole {
+            output.tell("harness: the run has no whole reply to check");
+            return Ok(if is_denied { EXIT_DENIED } else { 1 });
+        }
+        let fault = match schema.read(&run.reply) {
+            Ok(document) => {
+                if !is_json {
+                    output.text(&format!("{document}\n"))?;
+                }
+                if let Some(file) = file {
+                    file.keep()?;
+                }
+                return Ok(if is_denied { EXIT_DENIED } else { 0 });
+            }
+            Err(fault) => fault,
+        };
+        if !std::mem::take(&mut may_ask_again) {
+            output.tell(&format!(
+                "harness: the reply does not fit the schema: {fault}"
+            ));
+            return Ok(1);
+        }
+        output.note(&format!(
+            "harness: the reply does not fit the schema, asking once more: {fault}"
+        ));
+        order = prompt
+            .correcting(&fault, schema)
+            .to(conversation.clone(), false);
+        order.ways.timeout = timeout.map(|limit| limit.saturating_sub(began.elapsed()));
+    }
 }
 
 /// Lets a message wait.

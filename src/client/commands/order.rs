@@ -26,6 +26,7 @@ pub(super) struct CommandOrder<'c> {
     json: bool,
     asks: Option<AsksMode>,
     ways: WaysArgs,
+    is_typed: bool,
 }
 
 /// The conversation that an order is for.
@@ -48,6 +49,8 @@ pub(super) struct Addressed {
     pub(super) ways: WaysArgs,
     /// Whether the conversation was made for it.
     pub(super) is_new: bool,
+    /// True if its reply has to fit a schema, and is shown by the caller.
+    pub(super) is_typed: bool,
 }
 
 /// The key by which the service knows an order that it got before.
@@ -62,17 +65,26 @@ pub(super) enum OrderKey {
 }
 
 impl<'c> CommandOrder<'c> {
-    /// An order with a key, so that sending it again after a break cannot run it twice. `route`
-    /// makes the request of the conversation, the key and the name of who asks.
+    /// An order with the key that was given or a new one, so that sending it again after a break cannot run it twice.
+    /// `route` makes the request of the conversation, the key and the name of who asks.
     pub(super) fn sending(
         sending: &'c SendingArgs,
         route: impl FnOnce(&str, String, String) -> Route<PromptAnswer> + 'c,
     ) -> Self {
-        let text = sending.key.clone().unwrap_or_else(common::new_key);
-        let key = match sending.key {
+        Self::with_key(sending, sending.key.clone(), route)
+    }
+
+    /// The same with this key, or a new one.
+    pub(super) fn with_key(
+        sending: &'c SendingArgs,
+        given: Option<String>,
+        route: impl FnOnce(&str, String, String) -> Route<PromptAnswer> + 'c,
+    ) -> Self {
+        let key = match given {
             Some(_) => OrderKey::Known,
             None => OrderKey::New,
         };
+        let text = given.unwrap_or_else(common::new_key);
         Self::new(&sending.starting, key, |to, by| route(to, text, by))
     }
 
@@ -100,6 +112,15 @@ impl<'c> CommandOrder<'c> {
             json: starting.json,
             asks: starting.asks,
             ways: starting.ways.clone(),
+            is_typed: false,
+        }
+    }
+
+    /// The same order, whose reply has to fit a schema.
+    pub(super) fn typed(self) -> Self {
+        Self {
+            is_typed: true,
+            ..self
         }
     }
 
@@ -148,6 +169,7 @@ impl<'c> CommandOrder<'c> {
             json: self.json,
             asks: self.asks,
             ways: self.ways,
+            is_typed: self.is_typed,
         }
     }
 }

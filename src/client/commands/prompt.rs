@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use harness_actors::model::ReplySchema;
 use harness_protocol::{ApprovalMode, PromptOrder};
+use ring::digest::{SHA256, digest};
 use serde_json::{Map, Value};
 
 use crate::cli::exit_codes::runs;
@@ -22,6 +24,7 @@ Examples:
   harness prompt --mode edits Fix the failing test        what tools change in this run is not asked
   harness prompt --allow 'edit(docs/**)' --asks stop Mend the links in docs
   harness prompt --new --model claude-opus-5-5 -q -o notes.md Write release notes
+  harness prompt --schema todo.json List what is left to do | jq .items
   harness prompt --wait --timeout 10m Then run the tests  behind the run that is going
   harness prompt -- -v means what?
 
@@ -31,7 +34,7 @@ leaves, as `| head` does, ends the command and not the run: `harness cancel` doe
 
 /// The flags of `harness prompt`.
 #[derive(Debug, Args)]
-#[command(after_help = runs(PROMPT_HELP, "the run failed or was interrupted, or no service runs"), mut_arg("key", |key| key.help(KEY_HELP)))]
+#[command(after_help = runs(PROMPT_HELP, "the run failed or was interrupted, its reply does not fit --schema, or no service runs"), mut_arg("key", |key| key.help(KEY_HELP)))]
 pub(crate) struct PromptArgs {
     /// The question; `-`, or nothing when standard input is not a terminal, reads it from there
     #[arg(value_name = "TEXT")]
@@ -48,6 +51,9 @@ pub(crate) struct PromptArgs {
     /// Refuse what this rule covers in this run; may be given several times
     #[arg(long, value_name = "RULE")]
     pub(super) deny: Vec<String>,
+    /// Print one JSON document that fits the JSON Schema in this file; a reply that does not is asked for once more
+    #[arg(long, value_name = "FILE")]
+    pub(super) schema: Option<PathBuf>,
     /// Make a conversation in this folder for it, and tell its id on standard error
     #[arg(long, conflicts_with_all = ["conversation", "key"])]
     pub(super) new: bool,
@@ -92,17 +98,30 @@ impl From<ModeFlag> for ApprovalMode {
     }
 }
 
+/// Maximum length of a key with a schema, in bytes: that of the second prompt is 9 longer, and the service takes 200.
+const MAX_TYPED_KEY: usize = 191;
+
 /// The help for the key of a prompt.
 const KEY_HELP: &str = "Names the prompt: one that was sent before with this key is not run again";
 
 impl PromptArgs {
-    /// The order to send.
+    /// The order to send, whose reply has to fit a schema if there is one.
     ///
     /// # Errors
     /// If it cannot be read.
-    pub(super) fn order(&self) -> Result<CommandOrder<'_>, CommandError> {
+    pub(super) fn order(
+        &self,
+        schema: Option<&ReplySchema>,
+    ) -> Result<CommandOrder<'_>, CommandError> {
         let settings = self.settings()?;
-        let order = self.saying(MessageArgs::read(&self.text, &self.attach, Sought::Prompt)?);
+        if let Some(key) = self.sending.key.as_ref().filter(|_| schema.is_some())
+            && key.len() > MAX_TYPED_KEY
+        {
+            let reason = format!("with --schema a key has at most {MAX_TYPED_KEY} bytes");
+            return Err(CommandError::Usage { reason });
+        }
+        let message = MessageArgs::read(&self.text, &self.attach, Sought::Prompt)?;
+        let order = self.saying(message, self.sending.key.clone(), schema);
         Ok(match settings {
             Some(settings) => order.in_new(settings),
             None => order,
@@ -135,9 +154,38 @@ impl PromptArgs {
         }
     }
 
-    pub(super) fn saying(&self, message: MessageArgs) -> CommandOrder<'_> {
-        CommandOrder::sending(&self.sending, |to, key, by| {
+    /// The order that asks once more, since the reply has this fault.
+    pub(super) fn correcting(&self, fault: &str, schema: &ReplySchema) -> CommandOrder<'_> {
+        let text = format!(
+            "Your reply does not fit the JSON Schema that it has to fit: {fault}\n\nReply again, with one JSON \
+             document that fits this schema and nothing else:\n\n{}",
+            schema.json()
+        );
+        let message = MessageArgs {
+            text,
+            files: Vec::new(),
+        };
+        // A repetition of the command finds both prompts, and another schema makes another one.
+        let key = self.sending.key.as_ref().map(|key| {
+            let digest = digest(&SHA256, message.text.as_bytes());
+            let digest = digest.as_ref().iter().take(4);
+            let digest: String = digest.map(|byte| format!("{byte:02x}")).collect();
+            format!("{key}-{digest}")
+        });
+        self.saying(message, key, Some(schema))
+    }
+
+    pub(super) fn saying(
+        &self,
+        message: MessageArgs,
+        key: Option<String>,
+        schema: Option<&ReplySchema>,
+    ) -> CommandOrder<'_> {
+        let schema = schema.map(|schema| schema.json().clone());
+        let is_typed = schema.is_some();
+        let order = CommandOrder::with_key(&self.sending, key, |to, key, by| {
             let order = PromptOrder {
+                schema,
                 content: message.text,
                 key: Some(key),
                 by: Some(by),
@@ -147,6 +195,7 @@ impl PromptArgs {
                 deny: self.deny.clone(),
             };
             routes::prompt(to, &order)
-        })
+        });
+        if is_typed { order.typed() } else { order }
     }
 }

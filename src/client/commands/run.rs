@@ -61,17 +61,27 @@ impl PromptSending {
     }
 }
 
-/// Runs the prompt; the exit code says how the run ended.
+/// The end of a run.
+pub(super) struct FinishedRun {
+    /// The exit code that says how it ended.
+    pub(super) code: i32,
+    /// True if it completed by itself and its last reply is known.
+    pub(super) is_whole: bool,
+    /// The text of its last reply.
+    pub(super) reply: String,
+}
+
+/// Runs the prompt.
 ///
 /// # Errors
 /// If the prompt cannot be sent or its run cannot be followed.
-pub(crate) async fn run(
+pub(super) async fn run(
     order: Addressed,
     config: &ClientConfig,
     patience: Patience,
     interrupts: &mut Interrupts,
     output: &mut Output,
-) -> Result<i32, CommandError> {
+) -> Result<FinishedRun, CommandError> {
     let mut stops = Stops::new(interrupts, order.ways.timeout);
     let mut follower = tokio::select! {
         follower = attach(&order, config, patience, output) => follower?,
@@ -138,10 +148,12 @@ pub(crate) async fn run(
         if order.json && seen.of_the_run {
             output.json(&arrival.with_position())?;
         }
-        let fails = seen.end.is_some_and(|end| exit_code(end) != 0);
+        let fails = seen
+            .end
+            .is_some_and(|end| exit_code(end, order.is_typed) != 0);
         for shown in seen.shown {
             match shown {
-                ShownItem::Text(_) if order.json => {}
+                ShownItem::Text(_) if order.json || order.is_typed => {}
                 ShownItem::Text(text) => output.text(&text)?,
                 // Why it failed is no remark.
                 ShownItem::Note(note) if fails => output.tell(&note),
@@ -157,10 +169,19 @@ pub(crate) async fn run(
         if let Some(end) = seen.end {
             if end.outcome == EndOutcome::Cancelled && stops.is_late() {
                 output.tell("harness: the time of --timeout is over; the run was cancelled");
-                return Ok(EXIT_TIMED_OUT);
+                return Ok(finished(EXIT_TIMED_OUT, false, &view));
             }
-            return Ok(exit_code(end));
+            let is_whole = end.outcome == EndOutcome::Completed && !is_cancelled;
+            return Ok(finished(exit_code(end, order.is_typed), is_whole, &view));
         }
+    }
+}
+
+fn finished(code: i32, is_whole: bool, view: &RunView) -> FinishedRun {
+    FinishedRun {
+        code,
+        is_whole: is_whole && view.reply().is_some(),
+        reply: view.reply().unwrap_or_default().to_owned(),
     }
 }
 
@@ -184,10 +205,12 @@ async fn attach(
     }
 }
 
-/// The exit code for the end of a run.
-fn exit_code(end: ShownEnd) -> i32 {
+/// The exit code for the end of a run. A reply that has to fit a schema must be whole.
+fn exit_code(end: ShownEnd, is_typed: bool) -> i32 {
     match end.outcome {
         EndOutcome::Error | EndOutcome::Interrupted | EndOutcome::Unknown => 1,
+        EndOutcome::Completed if end.is_limited && is_typed => EXIT_LIMITED,
+        EndOutcome::Completed if end.is_cut && is_typed => 1,
         EndOutcome::Completed | EndOutcome::Cancelled if end.is_denied => EXIT_DENIED,
         EndOutcome::Completed if end.is_limited => EXIT_LIMITED,
         EndOutcome::Completed => 0,

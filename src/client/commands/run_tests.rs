@@ -25,6 +25,7 @@ pub(super) fn order(key: Option<&str>, json: bool) -> Addressed {
         asks: None,
         ways: WaysArgs::default(),
         is_new: false,
+        is_typed: false,
         conversation: "default".to_owned(),
         route: routes::prompt("default", &body),
         by: NAME.to_owned(),
@@ -68,7 +69,7 @@ async fn prompt_with(server: &Server, order: Addressed, presses: usize) -> Done 
     );
     let (result, ()) = tokio::join!(running, pressing);
     Done {
-        result,
+        result: result.map(|run| run.code),
         record,
         requests: server.requests(),
     }
@@ -395,7 +396,9 @@ fn a_prompt_is_asked_under_a_name() {
             text: "hi".to_owned(),
             ..MessageArgs::default()
         };
-        let order = prompt.saying(message).to("default".to_owned(), false);
+        let order = prompt
+            .saying(message, None, None)
+            .to("default".to_owned(), false);
         assert_eq!(order.by, name);
         let body: Value = serde_json::from_slice(order.route.sent()).unwrap();
         assert_eq!(body["by"], name);

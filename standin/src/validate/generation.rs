@@ -143,6 +143,70 @@ fn check_last_turn(messages: &[Value]) -> Check {
     }
 }
 
+/// The keywords of JSON Schema that the API does not take.
+const REFUSED_KEYWORDS: [&str; 10] = [
+    "minimum",
+    "maximum",
+    "exclusiveMinimum",
+    "exclusiveMaximum",
+    "multipleOf",
+    "minLength",
+    "maxLength",
+    "maxItems",
+    "uniqueItems",
+    "oneOf",
+];
+
+/// Checks the format of the reply: a schema whose objects are closed, without keywords that the API does not take.
+fn check_format(format: &Value) -> Check {
+    let Some(fields) = format.as_object() else {
+        return match format {
+            Value::Null => Ok(()),
+            _ => Err(ApiError::at(
+                "output_config.format",
+                "Input should be an object",
+            )),
+        };
+    };
+    only("output_config.format.", fields, &[&["type", "schema"]])?;
+    if format["type"] != "json_schema" {
+        let message = "Input should be 'json_schema'";
+        return Err(ApiError::at("output_config.format.type", message));
+    }
+    check_schema(&format["schema"], "output_config.format.schema")
+}
+
+fn check_schema(schema: &Value, path: &str) -> Check {
+    let Some(fields) = schema.as_object() else {
+        return Err(ApiError::at(path, "Input should be an object"));
+    };
+    if let Some(keyword) = REFUSED_KEYWORDS
+        .iter()
+        .find(|keyword| fields.contains_key(**keyword))
+    {
+        let message = format!("For this type, property '{keyword}' is not supported");
+        return Err(ApiError::at(path, message));
+    }
+    if schema["type"] == "object" && schema["additionalProperties"] != false {
+        let message = "For 'object' type, 'additionalProperties' must be explicitly set to false";
+        return Err(ApiError::at(path, message));
+    }
+    for table in ["properties", "$defs", "definitions"] {
+        for (name, part) in schema[table].as_object().into_iter().flatten() {
+            check_schema(part, &format!("{path}.{table}.{name}"))?;
+        }
+    }
+    for list in ["anyOf", "allOf"] {
+        for (index, part) in schema[list].as_array().into_iter().flatten().enumerate() {
+            check_schema(part, &format!("{path}.{list}.{index}"))?;
+        }
+    }
+    match schema.get("items") {
+        Some(items) => check_schema(items, &format!("{path}.items")),
+        None => Ok(()),
+    }
+}
+
 fn check_effort(config: &Value, model: &Model) -> Check {
     let fields = match config {
         Value::Null => return Ok(()),
@@ -156,6 +220,7 @@ fn check_effort(config: &Value, model: &Model) -> Check {
         fields,
         &[&["effort", "format", "task_budget"]],
     )?;
+    check_format(fields.get("format").unwrap_or(&Value::Null))?;
     let effort = match fields.get("effort") {
         None | Some(Value::Null) => return Ok(()),
         Some(effort) => effort.as_str().unwrap_or_default(),

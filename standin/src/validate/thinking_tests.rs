@@ -13,6 +13,11 @@ fn thinking(model: &str, kind: &str) -> Value {
     body(json!({"model": model, "thinking": thinking}))
 }
 
+fn format(schema: &Value) -> Value {
+    let format = json!({"type": "json_schema", "schema": schema});
+    body(json!({"output_config": {"format": format}}))
+}
+
 fn effort(model: &str, effort: &str) -> Value {
     body(json!({"model": model, "output_config": {"effort": effort}}))
 }
@@ -126,6 +131,14 @@ fn the_fields_of_thinking_and_effort_are_checked() {
         (
             body(json!({"output_config": {"depth": 1}})),
             "output_config.depth: Extra",
+        ),
+        (
+            format(&json!({"type": "object"})),
+            "output_config.format.schema: For 'object' type",
+        ),
+        (
+            format(&json!({"type": "array", "items": {"type": "integer", "minimum": 1}})),
+            "output_config.format.schema.items: For this type, property 'minimum'",
         ),
         (
             body(json!({"max_tokens": 128_001})),

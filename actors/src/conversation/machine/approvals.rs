@@ -8,6 +8,7 @@ use harness_protocol::{
 use super::Machine;
 use super::effect::Effect;
 use super::order::{ConversationOrder, OrderResult};
+use super::plan::RunPlan;
 use super::run::{Run, RunStep};
 use super::tools::PendingCalls;
 use crate::approval::{ApprovalPolicy, Decision, Rule};
@@ -411,7 +412,10 @@ impl Machine {
             return vec![]; // The journal lacks something; the run is interrupted.
         }
         let allowed = approvals.allowed().map(|approval| approval.subject.clone());
-        let plan = self.plan();
+        let plan = RunPlan {
+            schema: self.ledger.schema().cloned(),
+            ..self.plan()
+        };
         let Ok(head) = self.planner.head(&plan, self.ledger.history()) else {
             return vec![];
         };

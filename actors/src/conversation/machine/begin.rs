@@ -1,11 +1,15 @@
 //! How runs begin: with a prompt, or without a new one.
 
+use std::sync::Arc;
+
 use harness_protocol::Queue;
+use serde_json::Value;
 
 use super::Machine;
 use super::compaction::Compaction;
 use super::effect::Effect;
 use super::order::{ConversationOrder, OrderResult};
+use super::plan::RunPlan;
 use super::run::Run;
 use crate::conversation::messages::{ContinueRun, Resumption, SubmitError, SubmitPrompt};
 use crate::conversation::past::KeyedState;
@@ -33,12 +37,14 @@ impl ConversationOrder for SubmitPrompt {
             };
         }
         machine.check_prompt(&self.content)?;
-        let (run, mut effects) = machine.begin()?;
+        let schema = self.schema.map(|schema| schema.json().clone());
+        let (run, mut effects) = machine.begin(schema.clone())?;
         effects.push(machine.note(Record::RunStarted {
             run,
             by: None,
             rules: self.rules,
             spending_limit_micro_usd: self.spending_limit_micro_usd,
+            schema: schema.map(Box::new),
         }));
         effects.push(machine.note(Record::Prompt {
             run,
@@ -84,12 +90,13 @@ impl ConversationOrder for ContinueRun {
                 SubmitError::Replied
             });
         }
-        let (run, mut effects) = machine.begin()?;
+        let (run, mut effects) = machine.begin(None)?;
         effects.push(machine.note(Record::RunStarted {
             run,
             by: by.clone(),
             rules,
             spending_limit_micro_usd,
+            schema: None,
         }));
         if leaves_out {
             effects.push(machine.note(Record::ReplyLeftOut { by }));
@@ -137,12 +144,18 @@ impl Machine {
         effects
     }
 
-    /// Plans a run.
+    /// Plans a run, whose replies are to fit the schema if there is one.
     ///
     /// # Errors
     /// When its requests cannot be made.
-    pub(super) fn begin(&mut self) -> Result<(RunId, Vec<Effect>), SubmitError> {
-        let plan = self.plan();
+    pub(super) fn begin(
+        &mut self,
+        schema: Option<Value>,
+    ) -> Result<(RunId, Vec<Effect>), SubmitError> {
+        let plan = RunPlan {
+            schema: schema.map(Arc::new),
+            ..self.plan()
+        };
         let head = self.planner.head(&plan, self.ledger.history());
         let head = head.map_err(SubmitError::Prompt)?;
         let effects = self.close();

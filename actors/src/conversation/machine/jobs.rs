@@ -46,7 +46,7 @@ impl Machine {
             return vec![];
         };
         // Without a system prompt there are no requests; the next prompt says why.
-        let Ok((run, mut effects)) = self.begin() else {
+        let Ok((run, mut effects)) = self.begin(None) else {
             return vec![];
         };
         if let Some(run) = &mut self.run {
@@ -57,6 +57,7 @@ impl Machine {
             by: Some(format!("job {job}")),
             rules: RunRules::default(),
             spending_limit_micro_usd: None,
+            schema: None,
         }));
         effects.extend(self.drain(Queue::Steer));
         effects.push(self.status(Activity::Thinking, ""));

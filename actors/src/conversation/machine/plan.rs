@@ -16,8 +16,8 @@ use crate::compaction::CompactionSettings;
 use crate::conversation::past::History;
 use crate::guidance::{Guidance, GuidanceShelf, Skill};
 use crate::model::{
-    ApiBeta, Caching, DEFAULT_MODEL, HeadSettings, ModelChoice, RequestHead, WebLimits, is_search,
-    web_tools,
+    Caching, DEFAULT_MODEL, HeadSettings, ModelChoice, RequestExtra, RequestHead, WebLimits,
+    is_search, web_tools,
 };
 use crate::tool::{Registry, ToolShelf, defined_name};
 
@@ -162,15 +162,18 @@ fn web_tools_beside(tools: &[Value], settings: &FullSettings, limits: WebLimits)
     web_tools(settings, tools.iter().any(is_search), limits)
 }
 
-/// The betas of the API that these settings ask for.
-fn betas(settings: &FullSettings) -> Vec<ApiBeta> {
+/// The extras that these settings ask for.
+fn extras(settings: &FullSettings) -> Vec<RequestExtra> {
     let falls_back = settings.refusal_fallback == RefusalFallback::On;
     [
-        (falls_back, ApiBeta::RefusalFallback),
-        (settings.clear_tool_results, ApiBeta::ToolResultClearing),
+        (falls_back, RequestExtra::RefusalFallback),
+        (
+            settings.clear_tool_results,
+            RequestExtra::ToolResultClearing,
+        ),
     ]
     .into_iter()
-    .filter_map(|(is_wanted, beta)| is_wanted.then_some(beta))
+    .filter_map(|(is_wanted, extra)| is_wanted.then_some(extra))
     .collect()
 }
 
@@ -212,6 +215,8 @@ pub(super) struct RunPlan {
     pub(super) compaction: CompactionSettings,
     pub(super) caching: Caching,
     pub(super) guidance: Arc<Guidance>,
+    /// The schema that the replies are to fit.
+    pub(super) schema: Option<Arc<Value>>,
 }
 
 impl Planner {
@@ -302,6 +307,7 @@ impl Planner {
             caching: self.defaults.caching,
             guidance,
             settings,
+            schema: None,
         }
     }
 
@@ -333,7 +339,8 @@ impl Planner {
             temperature: plan.settings.temperature.clone(),
             stop_sequences: &plan.settings.stop_sequences,
             caching: plan.caching,
-            betas: &betas(&plan.settings),
+            extras: &extras(&plan.settings),
+            schema: plan.schema.as_deref(),
             key_source: plan.key_source.clone(),
         }))
     }

@@ -64,6 +64,8 @@ pub struct Ledger {
     run_usage: TokenUsage,
     /// The spending limit of the run that has not ended.
     budget: Option<RunBudget>,
+    /// The schema that the replies of the run that has not ended are to fit.
+    schema: Option<Arc<Value>>,
     approvals: ApprovalHistory,
     /// The call whose tool has returned and that has no result yet.
     returned: Option<ReturnedCall>,
@@ -139,8 +141,10 @@ impl Ledger {
                 run,
                 rules,
                 spending_limit_micro_usd: limit,
+                schema,
                 ..
             } => {
+                self.schema = schema.as_deref().cloned().map(Arc::new);
                 self.budget = limit.map(|limit| RunBudget::new(limit, &self.totals));
                 self.has_run_rules = !rules.is_empty();
                 self.totals.runs = self.totals.runs.max(run.0).min(MAX_RUN);
@@ -609,6 +613,12 @@ impl Ledger {
         self.budget.as_ref()
     }
 
+    /// The schema that the replies of the run that has not ended are to fit.
+    #[must_use]
+    pub fn schema(&self) -> Option<&Arc<Value>> {
+        self.schema.as_ref()
+    }
+
     /// The keys of prompts, each with its run, for a new journal.
     pub fn run_keys(&self) -> impl Iterator<Item = (&str, RunId)> {
         self.keys
@@ -835,6 +845,7 @@ impl Ledger {
         }
         self.run = None;
         self.budget = None;
+        self.schema = None;
         self.turn = None;
         self.last_calls.clear();
         // A run that ended under an older version has no such title on record.

@@ -110,6 +110,7 @@ fn begun() -> Vec<Record> {
     vec![
         Record::RunStarted {
             spending_limit_micro_usd: None,
+            schema: None,
             run: RUN,
             by: None,
             rules: harness_protocol::RunRules::default(),
@@ -244,6 +245,7 @@ fn calls_of_a_run_that_ended_are_not_answered_again() {
     let next = vec![
         Record::RunStarted {
             spending_limit_micro_usd: None,
+            schema: None,
             run: RunId(2),
             by: None,
             rules: harness_protocol::RunRules::default(),
@@ -391,6 +393,7 @@ fn any_record() -> impl Strategy<Value = Record> {
     prop_oneof![
         number.clone().prop_map(|run| Record::RunStarted {
             spending_limit_micro_usd: None,
+            schema: None,
             run: RunId(run),
             by: None,
             rules: harness_protocol::RunRules::default(),

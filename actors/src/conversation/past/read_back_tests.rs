@@ -225,6 +225,7 @@ async fn a_look_tells_what_waits_and_the_settings_wherever_they_changed() {
                 for run in 1..=runs {
                     all.push(Record::RunStarted {
                         spending_limit_micro_usd: None,
+                        schema: None,
                         run: RunId(run),
                         by: None,
                         rules: harness_protocol::RunRules::default(),

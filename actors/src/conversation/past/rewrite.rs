@@ -25,6 +25,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use serde_json::Value;
 
 use super::history::History;
 use super::ledger::Ledger;
@@ -168,6 +169,7 @@ impl Building {
             by: None,
             rules: before.approvals().to_run(),
             spending_limit_micro_usd: before.budget().map(RunBudget::limit),
+            schema: before.schema().map(|schema| Box::new(Value::clone(schema))),
         });
         let Status { activity, message } = before.status().clone();
         let is_told = *before.status() != Status::default();

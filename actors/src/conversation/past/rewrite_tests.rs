@@ -160,6 +160,7 @@ impl<'a> Play<'a> {
         let run = RunId(self.ledger.totals().runs + 1);
         self.add(Record::RunStarted {
             spending_limit_micro_usd: None,
+            schema: None,
             run,
             by: None,
             rules: harness_protocol::RunRules::default(),

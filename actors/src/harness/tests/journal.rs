@@ -155,6 +155,7 @@ async fn a_journal_copies_what_it_is_given_and_what_it_gives() {
             at: 1,
             record: Record::RunStarted {
                 spending_limit_micro_usd: None,
+                schema: None,
                 run: RunId(1),
                 by: None,
                 rules: harness_protocol::RunRules::default(),
@@ -171,6 +172,7 @@ async fn a_journal_copies_what_it_is_given_and_what_it_gives() {
             kept[0].record,
             Record::RunStarted {
                 spending_limit_micro_usd: None,
+                schema: None,
                 run: RunId(1),
                 by: None,
                 rules: harness_protocol::RunRules::default(),

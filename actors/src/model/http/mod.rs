@@ -17,8 +17,8 @@ use futures_util::{Stream, StreamExt as _, stream};
 
 use self::connector::{ApiConnector, no_connection};
 use super::answer::{AttemptError, ReplyBytes};
-use super::betas::{self, BetaSet};
 use super::error::quote;
+use super::extras::{self, ExtraSet};
 use super::retry::{self, Hints};
 use super::settings::ApiAccess;
 use super::version::ApiVersion;
@@ -76,7 +76,7 @@ impl Http {
         &self,
         access: &ApiAccess<'_>,
         clock: Clock,
-        (version, betas): (ApiVersion, &BetaSet),
+        (version, extras): (ApiVersion, &ExtraSet),
         size: usize,
         body: Vec<Bytes>,
     ) -> Result<ReplyBytes, AttemptError> {
@@ -85,7 +85,7 @@ impl Http {
             .0
             .post(format!("{}/v1/messages", access.settings.base_url));
         let mut request = authorized(request, &access.credential);
-        if let Some(names) = betas::header(betas) {
+        if let Some(names) = extras::header(extras) {
             request = request.insert_header((BETAS, names));
         }
         let sent = request

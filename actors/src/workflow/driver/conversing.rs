@@ -89,6 +89,7 @@ impl WorkflowActor {
                 attachments: Vec::new(),
                 rules,
                 spending_limit_micro_usd: rest,
+                schema: None,
             };
             let run = submitted(&conversation, &submit).await?;
             Ok((conversation, before, run, prompt.key))

@@ -132,6 +132,7 @@ fn a_plain_run_is_written_down_whole() {
     let records = [
         Record::RunStarted {
             spending_limit_micro_usd: None,
+            schema: None,
             run,
             by: None,
             rules: harness_protocol::RunRules::default(),

@@ -285,6 +285,7 @@ fn a_journal_of_an_earlier_version_has_the_standard_tools_until_they_are_renewed
     let mut records = vec![
         Record::RunStarted {
             spending_limit_micro_usd: None,
+            schema: None,
             run,
             by: None,
             rules: harness_protocol::RunRules::default(),
