@@ -135,6 +135,7 @@ fn attached() -> App {
         size: SIZE,
         history: PromptHistory::default(),
         home: None,
+        offers_models: false,
     });
     let mut app = app;
     let usage = json!({"input_tokens": 0, "output_tokens": 0, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0});

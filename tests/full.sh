@@ -14,7 +14,7 @@ limit=3600
 parts=(
     crash replies queues compaction spending writes commands approvals contents cancels drops attaches together random corpus folders
     durability undo limits costs work strangers soak crowd benches
-    workflows manual
+    workflows manual gateway
 )
 
 [[ "${1:-}" == --list ]] && { printf '%s\n' "${parts[@]}"; exit; }
@@ -69,6 +69,7 @@ run() {
             HARNESS_WORKFLOW_KILLS=all service workflow_life::crash && script tests/workflow_tally.py --kills 40 ;;
         crowd) count="10000 events"; HARNESS_EVENTS=10000 bench service crowd stalled ;;
         manual) count="all pages"; script tests/manual.sh ;;
+        gateway) count="2 ways"; script tests/counterparts/run.sh --gateway ;;
         benches) count="all of them"; bench service && bench frames ;;
     esac
 }

@@ -19,7 +19,7 @@ use crate::file_search::FileSearch;
 use crate::guidance::GuidanceSources;
 use crate::proof::ProofKey;
 use crate::serve::folder_rules::KeptRules;
-use crate::serve::pricing::KeptFor;
+use crate::serve::pricing::{KeptFor, Prices};
 use crate::state_dir::StateFolder;
 
 /// Maximum time that a handler waits for an actor. Longer than any cancel takes.
@@ -89,6 +89,8 @@ pub(crate) struct HttpShared {
     pub(crate) commands_are_near: CommandsAreNear,
     /// The time for which the API caches requests, which determines the price.
     pub(crate) kept_for: KeptFor,
+    /// The prices of tokens.
+    pub(crate) prices: Arc<Prices>,
 }
 
 /// The service's description of itself.

@@ -21,8 +21,7 @@ const REACH: u64 = 4096;
 pub(super) async fn read(id: Name, shared: web::Data<HttpShared>) -> HandlerResult {
     let (conversation, overview) = ask_conversation(&shared, &id, GetOverview).await?;
     let overview = overview.map_err(|error| refuse_read(&error))?;
-    let prices = Prices::built_in();
-    let mut answer = sums(&overview.totals, &prices, shared.kept_for);
+    let mut answer = sums(&overview.totals, &shared.prices, shared.kept_for);
     answer.last_run = last_run(&*conversation.journal, overview.position.seq).await?;
     Ok(HttpResponse::Ok().json(answer))
 }

@@ -7,6 +7,7 @@ use harness_actors::ConfigError as HarnessError;
 
 use crate::config::SettingError;
 use crate::serve::folder_rules::RulesFileError;
+use crate::serve::pricing::PricesFileError;
 use crate::state_dir::StateError;
 
 /// Why the service could not run.
@@ -20,6 +21,8 @@ pub(crate) enum ServiceError {
     Harness(HarnessError),
     /// The rules of folders cannot be had.
     Rules(RulesFileError),
+    /// The prices of the operator cannot be used.
+    Prices(PricesFileError),
     /// The address cannot be had.
     #[display(
         "cannot listen on {address}: {source}; choose another with --bind and --port (port 0 takes a free one)"
@@ -43,7 +46,7 @@ impl ServiceError {
     /// The exit code: 2 for wrong use, 1 for a failure.
     pub(crate) fn exit_code(&self) -> i32 {
         match self {
-            Self::Config(_) | Self::Harness(_) => 2,
+            Self::Config(_) | Self::Harness(_) | Self::Prices(_) => 2,
             Self::State(_)
             | Self::Rules(_)
             | Self::Listen { .. }

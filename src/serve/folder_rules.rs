@@ -211,7 +211,7 @@ impl KeptRules {
 /// # Errors
 /// Returns the reason why the file cannot be read, or its first member that is not understood.
 fn read(path: &Path) -> Result<Vec<FolderRules>, String> {
-    let bytes = match content(path) {
+    let bytes = match state_file(path) {
         Ok(Some(bytes)) => bytes,
         Ok(None) => return Ok(Vec::new()),
         Err(refused) => return Err(refused.to_string()),
@@ -223,7 +223,7 @@ fn read(path: &Path) -> Result<Vec<FolderRules>, String> {
 
 /// The content of a file, at the end of links; `None` if there is neither a file nor a link. Nothing but a file is
 /// read, and a named pipe is not waited for.
-fn content(path: &Path) -> io::Result<Option<Vec<u8>>> {
+pub(super) fn state_file(path: &Path) -> io::Result<Option<Vec<u8>>> {
     let opened = OpenOptions::new()
         .read(true)
         .custom_flags((OFlag::O_NONBLOCK | OFlag::O_NOCTTY).bits())

@@ -1,22 +1,30 @@
-//! The prices of the API's models: a table with its date.
+//! The prices of the API's models: a table with its date, and one of the operator over it.
 //!
 //! Source: the API's documentation of prices; `prices.json` has what it says, in US dollars for a
-//! million tokens. A model that is not in it has no price here.
+//! million tokens. A model that is in neither table has no price here.
 
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use derive_more::{Display, Error};
 use harness_actors::budget::{PriceList, TokenPrices};
 use harness_actors::journal::ModelTotals;
 use harness_protocol::TokenUsage;
 use serde::Deserialize;
+
+use crate::serve::folder_rules::state_file;
 
 /// How many tokens a price is for.
 const TOKENS_A_PRICE: f64 = 1_000_000.0;
 /// How many parts of a dollar differ: a price for one token has that many digits.
 const PARTS_OF_A_DOLLAR: f64 = 1e9;
 
+/// The table of the operator, in the state folder.
+const FILE: &str = "prices.json";
+
 /// The prices of all models that are known.
-#[derive(Debug, Clone, Default, Deserialize)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Prices {
     as_of: String,
     /// The price of one search of the web, whatever the model.
@@ -24,8 +32,35 @@ pub(crate) struct Prices {
     models: BTreeMap<String, Price>,
 }
 
-/// The price of a model.
+/// The reason why the prices of the operator cannot be used.
+#[derive(Debug, Display, Error)]
+#[display("cannot use the prices in {}: {reason}", path.display())]
+pub(crate) struct PricesFileError {
+    path: PathBuf,
+    #[error(not(source))]
+    reason: String,
+}
+
+/// A table of prices, as a file has it.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PriceTable {
+    as_of: String,
+    web_search: Option<f64>,
+    #[serde(default)]
+    models: BTreeMap<String, GivenPrice>,
+}
+
+/// The price of a model, as a file has it.
 #[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct GivenPrice {
+    prices: Rates,
+    long: Option<Long>,
+}
+
+/// The price of a model.
+#[derive(Debug, Clone, Copy)]
 struct Price {
     prices: Rates,
     /// Of requests that are longer than [`ModelTotals::LONG`].
@@ -49,12 +84,39 @@ enum Comparison {
 
 /// Prices of a million tokens, by what is done with them.
 #[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(from = "GivenRates")]
 struct Rates {
     input: f64,
     output: f64,
     write_5m: f64,
     write_1h: f64,
     read: f64,
+}
+
+/// The prices that a file names. Those of the cache follow from the price of the input.
+///
+/// Source: the API's documentation of prompt caching.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct GivenRates {
+    input: f64,
+    output: f64,
+    write_5m: Option<f64>,
+    write_1h: Option<f64>,
+    read: Option<f64>,
+}
+
+impl From<GivenRates> for Rates {
+    fn from(given: GivenRates) -> Self {
+        let input = given.input;
+        Self {
+            input,
+            output: given.output,
+            write_5m: given.write_5m.unwrap_or(input * 1.25),
+            write_1h: given.write_1h.unwrap_or(input * 2.0),
+            read: given.read.unwrap_or(input * 0.1),
+        }
+    }
 }
 
 /// How long the API keeps what is written to its cache.
@@ -71,7 +133,59 @@ impl Prices {
     /// The table that comes with the program; without any model if it cannot be read, which a
     /// test excludes.
     pub(crate) fn built_in() -> Self {
-        serde_json::from_str(include_str!("prices.json")).unwrap_or_default()
+        let table: Option<PriceTable> = serde_json::from_str(include_str!("prices.json")).ok();
+        table.map_or_else(Self::default, |table| Self::default().with(table))
+    }
+
+    /// The table that comes with the program, and over it that of the operator, if there is one.
+    ///
+    /// # Errors
+    /// When the operator's cannot be read, or has a price that is none.
+    pub(crate) fn within(home: &Path) -> Result<Self, PricesFileError> {
+        let path = home.join(FILE);
+        let text = match state_file(&path) {
+            Ok(Some(text)) => text,
+            Ok(None) => return Ok(Self::built_in()),
+            Err(error) => {
+                let reason = error.to_string();
+                return Err(PricesFileError { path, reason });
+            }
+        };
+        match own_table(&text) {
+            Ok(table) => {
+                let built_in = Self::built_in();
+                if table.as_of < built_in.as_of {
+                    log::warn!(
+                        "the prices in {} are of {}, those of the program of {}; the older ones hold for the models that \
+                         they name",
+                        path.display(),
+                        table.as_of,
+                        built_in.as_of
+                    );
+                }
+                Ok(built_in.with(table))
+            }
+            Err(reason) => Err(PricesFileError { path, reason }),
+        }
+    }
+
+    /// These prices with those of a table over them.
+    fn with(mut self, table: PriceTable) -> Self {
+        self.as_of = self.as_of.max(table.as_of);
+        self.web_search = table.web_search.unwrap_or(self.web_search);
+        for (model, given) in table.models {
+            let known = self.price(&model).map(|known| known.long);
+            // Where long requests cost something else, a table that does not name their price leaves it open.
+            let long = given.long.unwrap_or(match known {
+                None | Some(Long::AsOthers(Comparison::Same)) => Long::AsOthers(Comparison::Same),
+                Some(Long::Own(_) | Long::AsOthers(Comparison::Unknown)) => {
+                    Long::AsOthers(Comparison::Unknown)
+                }
+            });
+            let prices = given.prices;
+            self.models.insert(model, Price { prices, long });
+        }
+        self
     }
 
     /// The day that they are of.
@@ -121,6 +235,50 @@ impl Prices {
     }
 }
 
+/// The table of an operator, if all that it says can be.
+fn own_table(text: &[u8]) -> Result<PriceTable, String> {
+    let table: PriceTable = serde_json::from_slice(text).map_err(|error| error.to_string())?;
+    let is_day = table.as_of.len() == 10
+        && table
+            .as_of
+            .bytes()
+            .enumerate()
+            .all(|(place, byte)| match place {
+                4 | 7 => byte == b'-',
+                _ => byte.is_ascii_digit(),
+            });
+    if !is_day {
+        return Err(format!(
+            "`as_of` is {:?}; it is a day, such as \"2026-11-25\"",
+            table.as_of
+        ));
+    }
+    let is_price = |price: f64| price.is_finite() && price >= 0.0;
+    if !table.web_search.is_none_or(is_price) {
+        return Err("the price `web_search` is below 0".to_owned());
+    }
+    for (model, price) in &table.models {
+        let long = match price.long {
+            Some(Long::Own(rates)) => Some(rates),
+            Some(Long::AsOthers(Comparison::Same | Comparison::Unknown)) | None => None,
+        };
+        let all = [Some(price.prices), long];
+        let all = all.iter().flatten().flat_map(|rates| {
+            [
+                rates.input,
+                rates.output,
+                rates.write_5m,
+                rates.write_1h,
+                rates.read,
+            ]
+        });
+        if !all.into_iter().all(is_price) {
+            return Err(format!("a price of {model:?} is below 0"));
+        }
+    }
+    Ok(table)
+}
+
 /// A sum of dollars without what adding fractions leaves.
 pub(crate) fn rounded(dollars: f64) -> f64 {
     // A sum of nothing is a negative zero; adding a zero takes its sign.
@@ -140,7 +298,7 @@ impl Price {
 
 /// The prices that the budgets of workflows are held with.
 pub(crate) struct BudgetPrices {
-    pub(crate) prices: Prices,
+    pub(crate) prices: Arc<Prices>,
     pub(crate) kept: KeptFor,
 }
 
@@ -158,7 +316,11 @@ impl PriceList for BudgetPrices {
         };
         let both = [price.prices, long];
         let highest = |of: fn(&Rates) -> f64| both.iter().map(of).fold(0.0, f64::max);
-        let input = [highest(|own| own.input), highest(|own| own.write_5m)];
+        let input = [
+            highest(|own| own.input),
+            highest(|own| own.write_5m),
+            highest(|own| own.read),
+        ];
         let kept = match self.kept {
             KeptFor::FiveMinutes => 0.0,
             KeptFor::OneHour => highest(|own| own.write_1h),
@@ -325,7 +487,7 @@ mod tests {
     fn a_budget_reckons_with_the_highest_price_of_a_token() {
         let highest = |model: &str, tokens: u64, kept| {
             let prices = BudgetPrices {
-                prices: Prices::built_in(),
+                prices: Arc::new(Prices::built_in()),
                 kept,
             };
             let found = prices.highest(model, tokens)?;
@@ -352,7 +514,7 @@ mod tests {
             [KeptFor::FiveMinutes, KeptFor::OneHour].map(|kept| (model.clone(), kept))
         }) {
             let prices = BudgetPrices {
-                prices: Prices::built_in(),
+                prices: Arc::new(Prices::built_in()),
                 kept,
             };
             for input in [1, 99_999, 100_001, 900_000] {
@@ -375,6 +537,69 @@ mod tests {
                     assert!(cost <= most.div_ceil(1_000_000), "{model} {usage:?}");
                 }
             }
+        }
+    }
+
+    /// Spec: [HTTP-810]
+    #[test]
+    fn the_prices_of_the_operator_are_over_those_of_the_program() {
+        let home = tempfile::tempdir().unwrap();
+        let file = home.path().join(FILE);
+        let with = |text: &str| {
+            std::fs::write(&file, text).unwrap();
+            Prices::within(home.path())
+        };
+        let cost = |prices: &Prices, model: &str| {
+            let million = counts([MILLION, MILLION, MILLION, MILLION], [0; 4]);
+            prices.cost(model, &million, KeptFor::FiveMinutes)
+        };
+        let built_in = Prices::within(home.path()).unwrap();
+        assert_eq!(cost(&built_in, "own"), None);
+        let own = with(
+            r#"{"as_of": "2031-01-01", "web_search": 0.5,
+                "models": {"own": {"prices": {"input": 2, "output": 8}},
+                           "claude-opus-5-5": {"prices": {"input": 1, "output": 1, "read": 0}, "long": "unknown"}}}"#,
+        );
+        let own = own.unwrap();
+        assert_eq!((own.as_of(), own.web_search), ("2031-01-01", 0.5));
+        assert_eq!(cost(&own, "own"), Some(2.0 + 8.0 + 2.5 + 0.2));
+        assert_eq!(cost(&own, "claude-opus-5-5"), Some(1.0 + 1.0 + 1.25));
+        assert_eq!(
+            cost(&own, "claude-opus-5"),
+            cost(&built_in, "claude-opus-5")
+        );
+        // Long requests of this one cost something else, and the table does not say what.
+        let short = with(
+            r#"{"as_of": "2031-01-01", "models": {"claude-haiku-5-5": {"prices": {"input": 1, "output": 1}}}}"#,
+        );
+        let short = short.unwrap();
+        let long = counts([0; 4], [MILLION, 0, 0, 0]);
+        let long_cost = |model| short.cost(model, &long, KeptFor::FiveMinutes);
+        assert_eq!(long_cost("claude-haiku-5-5"), None);
+        assert_eq!(long_cost("claude-opus-5-5"), Some(4.0));
+        // What an older one says holds, too: who wrote it has prices of their own.
+        let older = with(
+            r#"{"as_of": "2020-01-01", "models": {"claude-opus-5": {"prices": {"input": 0, "output": 0}}}}"#,
+        );
+        let older = older.unwrap();
+        assert_eq!(older.as_of(), built_in.as_of());
+        assert_eq!(cost(&older, "claude-opus-5"), Some(0.0));
+        for (text, reason) in [
+            ("{", "EOF while parsing"),
+            (r#"{"models": {}}"#, "missing field `as_of`"),
+            (r#"{"as_of": "today"}"#, "`as_of` is \"today\"; it is a day"),
+            (
+                r#"{"as_of": "2026-12-01", "model": {}}"#,
+                "unknown field `model`",
+            ),
+            (
+                r#"{"as_of": "2026-12-01", "models": {"a": {"prices": {"input": -1, "output": 1}}}}"#,
+                "a price of \"a\" is below 0",
+            ),
+        ] {
+            let told = with(text).unwrap_err().to_string();
+            let expected = format!("cannot use the prices in {}: {reason}", file.display());
+            assert!(told.starts_with(&expected), "{told}");
         }
     }
 }

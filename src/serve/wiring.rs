@@ -40,7 +40,7 @@ use crate::os::fd_limits::max_open_conversations;
 use crate::serve::demo::DemoTransport;
 use crate::serve::error::ServiceError;
 use crate::serve::folder_rules::KeptRules;
-use crate::serve::pricing::{BudgetPrices, KeptFor, Prices};
+use crate::serve::pricing::{BudgetPrices, KeptFor, Prices, PricesFileError};
 use crate::state_dir::{StateFolder, TOKEN_FILE};
 
 /// Where the model is.
@@ -82,11 +82,8 @@ pub(crate) fn start(
     let commands = Commands::from_config(config, &jobs);
     let mut tools = standard_tools();
     tools.extend(commands.tools);
-    let size = StateSize::new(
-        &config.home,
-        config.max_state_bytes,
-        Arc::new(StateDisk::for_home(&config.home)),
-    )?;
+    let disk = Arc::new(StateDisk::for_home(&config.home));
+    let size = StateSize::new(&config.home, config.max_state_bytes, disk)?;
     let attachments = attachments(config, &size, clock);
     let guidance = GuidanceSources::load(&config.home, &config.workspace, redaction.clone(), clock);
     let sources = guidance.clone();
@@ -106,7 +103,8 @@ pub(crate) fn start(
     extensions.outputs = Some(outputs.clone());
     extensions.launcher = commands.launcher.clone();
     extensions.jobs = jobs.clone();
-    extensions.prices = prices(config);
+    let (prices, budget_prices) = prices(config)?;
+    extensions.prices = Arc::clone(&budget_prices);
     let broadcasting = Arbiter::try_new()?.handle();
     let parts = parts(
         settings,
@@ -138,7 +136,7 @@ pub(crate) fn start(
         patience: patience(config),
         auto_resume: config.workflow_auto_resume,
         room: WorkSlots::new(config.max_workflows),
-        prices: prices(config),
+        prices: budget_prices,
         falls_back,
         hooks: Hooks::default(),
     });
@@ -170,6 +168,7 @@ pub(crate) fn start(
         redaction: redaction.clone(),
         key_sources: config.key_sources.names().into(),
         kept_for: kept_for(config),
+        prices,
     };
     Ok(Actors { shared })
 }
@@ -265,12 +264,14 @@ fn kept_for(config: &LoadedConfig) -> KeptFor {
     }
 }
 
-/// The prices that the budgets of workflows are held with.
-fn prices(config: &LoadedConfig) -> Arc<dyn PriceList> {
-    Arc::new(BudgetPrices {
-        prices: Prices::built_in(),
+/// The prices of tokens, and the same as budgets are held with them.
+fn prices(config: &LoadedConfig) -> Result<(Arc<Prices>, Arc<dyn PriceList>), PricesFileError> {
+    let prices = Arc::new(Prices::within(&config.home)?);
+    let budget_prices = BudgetPrices {
+        prices: Arc::clone(&prices),
         kept: kept_for(config),
-    })
+    };
+    Ok((prices, Arc::new(budget_prices)))
 }
 
 /// The places that no tool may open, whatever name leads there: the state folder, and also by itself the

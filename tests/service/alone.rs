@@ -8,13 +8,15 @@ use std::path::Path;
 use std::process::Stdio;
 
 use harness_protocol::Discovery;
+use harness_standin::{Model, Standin};
 use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::{Pid, getsid};
 
 use crate::client::Connection;
 use crate::eventually::eventually;
-use crate::program::{command, output};
+use crate::program::{Service, command, output};
 use crate::screen::Screen;
+use crate::talk::Talk;
 
 /// Spec: [CONF-32]
 #[test]
@@ -179,4 +181,60 @@ async fn what_listens_and_says_nothing_does_not_keep_a_client_from_its_user() {
     }
     let (code, _, err) = output(command(home.path()).args(["attach", "--plain"]));
     assert_eq!((code, err), (1, said + "\n"));
+}
+
+/// Spec: [CLI-810]
+#[tokio::test]
+async fn at_the_first_start_with_a_key_and_no_model_the_models_are_shown_to_choose_from() {
+    let (standin, script) = Standin::scripted().unwrap();
+    script.set_models(
+        ["claude-haiku-5-5", "claude-opus-5-5"]
+            .map(Model::new)
+            .to_vec(),
+    );
+    let service = Service::start(&standin.base_url(), &[]).await;
+    let mut screen = Screen::start(service.home.path(), &[], &[]);
+    screen.shows("No model is set: choose one").await;
+    screen.shows("claude-haiku-5-5").await;
+    screen.keys("opus");
+    screen.hides("claude-haiku-5-5").await;
+    screen.keys("\r");
+    screen
+        .shows("model = \"claude-opus-5-5\" in config.toml")
+        .await;
+    screen.keys("\x04");
+    assert_eq!(screen.ended().await, 0);
+    let listed = service.get("/v1/conversations").await;
+    let conversations = listed["conversations"].as_array().unwrap();
+    let mut models = Vec::new();
+    for conversation in conversations {
+        let id = conversation["id"].as_str().unwrap().to_owned();
+        let talk = Talk {
+            service: &service,
+            id,
+        };
+        let settings = service.get(&talk.path("/settings")).await;
+        models.extend(settings["settings"]["model"].as_str().map(str::to_owned));
+    }
+    assert_eq!(models, ["claude-opus-5-5"]);
+
+    // It is set now. In another conversation Esc leaves the default.
+    let opens = async |flags: &[&str], expected: bool| {
+        let mut screen = Screen::start(service.home.path(), flags, &[]);
+        screen.shows("? help").await;
+        if expected {
+            screen.shows("No model is set: choose one").await;
+            screen.keys("\x1b");
+            screen.hides("No model is set").await;
+        }
+        screen.keys("\x04");
+        assert_eq!(screen.ended().await, 0);
+        let seen = String::from_utf8_lossy(&screen.bytes()).into_owned();
+        assert_eq!(seen.contains("Esc leaves the default"), expected, "{seen}");
+    };
+    opens(&[], false).await;
+    opens(&["--new"], true).await;
+    script.push(harness_standin::Reply::text("Yes."));
+    Talk::with(&service).say("hello").await;
+    opens(&["--new"], false).await;
 }

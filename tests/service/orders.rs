@@ -176,10 +176,10 @@ async fn a_setting_that_cannot_be_is_refused_by_name() {
     assert_eq!(service.get(to).await, before);
 }
 
-/// Spec: [HTTP-68]
+/// Spec: [HTTP-68] [HTTP-810]
 #[tokio::test]
 async fn usage_is_told_by_model_and_of_the_last_run() {
-    let (service, _standin, script) = Service::scripted(&[]).await;
+    let (mut service, _standin, script) = Service::scripted(&[]).await;
     let path = "/v1/conversations/default/usage";
     let nothing = service.get(path).await;
     assert_eq!(nothing["models"], json!([]));
@@ -198,6 +198,19 @@ async fn usage_is_told_by_model_and_of_the_last_run() {
     // The default model is retired, and its price is not in the table.
     assert_eq!(used["cost_usd"], Value::Null);
     assert_eq!(used["prices_as_of"].as_str().unwrap().len(), 10);
+
+    // The operator has a price.
+    service.kill();
+    let model = models[0]["model"].as_str().unwrap();
+    let prices =
+        json!({"as_of": "2031-01-01", "models": {model: {"prices": {"input": 0, "output": 1e6}}}});
+    let file = service.home.path().join(".harness/prices.json");
+    std::fs::write(file, prices.to_string()).unwrap();
+    let service = service.restart().await;
+    let priced = service.get(path).await;
+    let written = priced["usage"]["output_tokens"].as_f64().unwrap();
+    assert_eq!(priced["cost_usd"], json!(written));
+    assert_eq!(priced["prices_as_of"], "2031-01-01");
 }
 
 /// Spec: [HTTP-70]

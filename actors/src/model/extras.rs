@@ -21,7 +21,12 @@ pub enum RequestExtra {
     ToolResultClearing,
     /// The reply is a JSON document that fits a schema.
     ReplySchema,
+    /// The API streams long inputs of tools before it knows that they are JSON.
+    EagerInput,
 }
+
+/// The field of a tool whose inputs are streamed so.
+pub(crate) const EAGER_INPUT: &str = "eager_input_streaming";
 
 /// Some extras.
 pub(super) type ExtraSet = BTreeSet<RequestExtra>;
@@ -41,7 +46,7 @@ struct ExtraRow {
 }
 
 /// All extras, in the order of [`RequestExtra`].
-const EXTRAS: [ExtraRow; 3] = [
+const EXTRAS: [ExtraRow; 4] = [
     ExtraRow {
         extra: RequestExtra::RefusalFallback,
         header: Some("server-side-fallback-2026-07-01"),
@@ -68,6 +73,13 @@ const EXTRAS: [ExtraRow; 3] = [
         block: None,
         without: "without the schema of the reply",
     },
+    ExtraRow {
+        extra: RequestExtra::EagerInput,
+        header: None,
+        field: &[EAGER_INPUT],
+        block: None,
+        without: "without the early stream of inputs",
+    },
 ];
 
 /// Number of tokens that a clearing takes out at least: each one costs the API's cache of the request.
@@ -80,7 +92,7 @@ impl ExtraRow {
         header.get(..header.len().checked_sub("-2026-01-01".len())?)
     }
 
-    /// The field with a comma in front. The schema is part of a field that has more than it.
+    /// The field with a comma in front. The schema is part of a field that has more than it, and inputs are of tools.
     fn field(&self) -> String {
         match self.extra {
             RequestExtra::RefusalFallback => r#","fallbacks":"default""#.to_owned(),
@@ -91,7 +103,7 @@ impl ExtraRow {
                 }]});
                 format!(r#","context_management":{value}"#)
             }
-            RequestExtra::ReplySchema => String::new(),
+            RequestExtra::ReplySchema | RequestExtra::EagerInput => String::new(),
         }
     }
 
@@ -132,7 +144,7 @@ pub(super) fn without_header(mut extras: ExtraSet) -> ExtraSet {
     extras
 }
 
-/// The fields of a request with these extras, each with a comma in front, but for the schema.
+/// The fields of a request with these extras, each with a comma in front, but for the schema and what is in the tools.
 pub(super) fn fields(extras: &ExtraSet) -> String {
     rows(extras).map(ExtraRow::field).collect()
 }
@@ -255,7 +267,8 @@ mod tests {
         let schema = ExtraSet::from([RequestExtra::ReplySchema]);
         assert_eq!((header(&schema), fields(&schema)), (None, String::new()));
         let all = EXTRAS.iter().map(|row| row.extra).collect();
-        assert_eq!(without_header(all), schema);
+        let plain = ExtraSet::from([RequestExtra::ReplySchema, RequestExtra::EagerInput]);
+        assert_eq!(without_header(all), plain);
     }
 
     /// Spec: [MODEL-802]
@@ -386,6 +399,11 @@ mod tests {
                 "{message}"
             );
         }
+        let eager = "tools.4.custom.eager_input_streaming: Extra inputs are not permitted";
+        assert_eq!(
+            refused(&error(400, eager), &all),
+            ExtraSet::from([RequestExtra::EagerInput])
+        );
         let of_this = "output_config.format.schema: too many optional fields";
         assert!(is_about_this_schema(&error(400, of_this)));
         assert!(!is_about_this_schema(&error(

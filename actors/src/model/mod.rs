@@ -48,6 +48,7 @@ pub use actor::ModelActor;
 pub use assemble::{AssembledStep, Assembler};
 pub use error::{ModelError, ModelFailure};
 pub use extensions::ModelExtensions;
+pub(crate) use extras::EAGER_INPUT;
 pub use extras::RequestExtra;
 pub use files::MAX_REQUEST_BYTES;
 pub use info::{

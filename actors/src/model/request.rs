@@ -6,7 +6,7 @@ use bytes::Bytes;
 use harness_protocol::{Attachment, OWN_LIMIT, ThinkingLevel, words};
 use serde_json::{Number, Value, json};
 
-use super::extras::{self, ExtraSet, RequestExtra, without_fallbacks};
+use super::extras::{self, EAGER_INPUT, ExtraSet, RequestExtra, without_fallbacks};
 use super::files::{Sight, blocks, most_tokens, needs_sight, placeholder};
 use super::left_out::LeftOut;
 use super::thinking::{ThinkingFields, takes_temperature, thinking_fields};
@@ -130,10 +130,10 @@ impl Caching {
 pub struct RequestHead {
     model: ModelChoice,
     max_tokens: u32,
+    /// The parts of the fields that do not depend on the model.
+    parts: Arc<HeadParts>,
     /// All fields but the model, the limit, what depends on the model, and the messages.
     settings: Bytes,
-    /// The same without the tools that the API runs itself, if it has any.
-    without_server_tools: Option<Bytes>,
     /// Number of tools: of the service, and in all.
     tools: (usize, usize),
     fingerprint: Arc<str>,
@@ -171,11 +171,14 @@ impl RequestHead {
         };
         let tools_json = Value::from(tools).to_string();
         let of_server = tools.iter().filter(|tool| is_server_tool(tool)).count();
-        let all: Vec<&Value> = tools.iter().collect();
-        let own: Vec<&Value> = tools.iter().filter(|tool| !is_server_tool(tool)).collect();
+        let is_eager = tools.iter().any(|tool| tool.get(EAGER_INPUT).is_some());
         let schema: Option<Arc<str>> = schema.map(|schema| schema.to_string().into());
-        let serialized =
-            |tools: &[&Value]| Bytes::from(fields(system_prompt, tools, stop_sequences, mark));
+        let parts = HeadParts {
+            system_prompt: system_prompt.to_owned(),
+            tools: tools.to_vec(),
+            stop_sequences: stop_sequences.to_vec(),
+            mark,
+        };
         Self {
             fingerprint: fingerprint(
                 [&*model.id, system_prompt, &tools_json]
@@ -192,15 +195,16 @@ impl RequestHead {
                 },
             model,
             max_tokens,
-            settings: serialized(&all),
-            without_server_tools: (of_server > 0).then(|| serialized(&own)),
-            tools: (own.len(), all.len()),
+            settings: parts.fields(&parts.tools),
+            tools: (tools.len() - of_server, tools.len()),
+            parts: Arc::new(parts),
             thinking,
             temperature,
             extras: extras
                 .iter()
                 .copied()
                 .chain(schema.as_ref().map(|_| RequestExtra::ReplySchema))
+                .chain(is_eager.then_some(RequestExtra::EagerInput))
                 .collect(),
             schema,
             key_source,
@@ -261,30 +265,60 @@ fn without_citations(tools: &[Value]) -> Vec<Value> {
     tools
 }
 
-/// The fields of a request that do not depend on the model, each with a comma in front.
-fn fields(system_prompt: &str, tools: &[&Value], stop_sequences: &[String], mark: &str) -> String {
-    let mut fields = String::new();
-    if !system_prompt.is_empty() {
-        let text = Value::from(system_prompt);
-        fields += &format!(r#","system":[{{"type":"text","text":{text}{mark}}}]"#);
-    }
-    if let Some((last, others)) = tools.split_last() {
-        fields += r#","tools":["#;
-        for tool in others {
-            fields += &format!("{tool},");
+/// The parts of the fields of a request that do not depend on the model.
+#[derive(Debug, PartialEq)]
+struct HeadParts {
+    system_prompt: String,
+    tools: Vec<Value>,
+    stop_sequences: Vec<String>,
+    /// See [`Caching::mark`].
+    mark: &'static str,
+}
+
+impl HeadParts {
+    /// The fields with these tools, each with a comma in front. The API remembers the tools up to the last one that it
+    /// is given at once: it refuses a mark at one that it loads later.
+    fn fields(&self, tools: &[Value]) -> Bytes {
+        let mark = self.mark;
+        let mut fields = String::new();
+        if !self.system_prompt.is_empty() {
+            let text = Value::from(self.system_prompt.as_str());
+            fields += &format!(r#","system":[{{"type":"text","text":{text}{mark}}}]"#);
         }
-        let last = last.to_string();
-        // A tool is an object with a name, so the mark is not its first field.
-        match last.strip_suffix('}') {
-            Some(start) if !mark.is_empty() => fields += &format!("{start}{mark}}}"),
-            _ => fields += &last,
+        if !tools.is_empty() {
+            let marked = tools.iter().rposition(|tool| tool["defer_loading"] != true);
+            let serialized = |(place, tool): (usize, &Value)| {
+                let tool = tool.to_string();
+                // A tool is an object with a name, so the mark is not its first field.
+                match tool.strip_suffix('}') {
+                    Some(start) if !mark.is_empty() && marked == Some(place) => {
+                        format!("{start}{mark}}}")
+                    }
+                    Some(_) | None => tool,
+                }
+            };
+            let tools: Vec<String> = tools.iter().enumerate().map(serialized).collect();
+            let choice = json!({"type": "auto"});
+            fields += &format!(r#","tools":[{}],"tool_choice":{choice}"#, tools.join(","));
         }
-        fields += &format!(r#"],"tool_choice":{}"#, json!({"type": "auto"}));
+        if !self.stop_sequences.is_empty() {
+            let texts = Value::from(self.stop_sequences.as_slice());
+            fields += &format!(r#","stop_sequences":{texts}"#);
+        }
+        (fields + r#","stream":true"#).into()
     }
-    if !stop_sequences.is_empty() {
-        fields += &format!(r#","stop_sequences":{}"#, Value::from(stop_sequences));
+
+    /// The tools without those that the API runs itself, or without the field for eager inputs.
+    fn tools(&self, has_server_tools: bool, is_eager: bool) -> Vec<Value> {
+        let mut tools = self.tools.clone();
+        tools.retain(|tool| has_server_tools || !is_server_tool(tool));
+        for tool in tools.iter_mut().filter_map(Value::as_object_mut) {
+            if !is_eager {
+                tool.remove(EAGER_INPUT);
+            }
+        }
+        tools
     }
-    fields + r#","stream":true"#
 }
 
 /// The field of a request for the effort and the schema of the reply, with a comma in front; empty for neither.
@@ -390,7 +424,7 @@ impl ModelRequest {
         let is_of_use = |extra: &&RequestExtra| match extra {
             RequestExtra::RefusalFallback => others.is_none_or(|others| !others.is_empty()),
             RequestExtra::ToolResultClearing => self.head.tools.1 > 0,
-            RequestExtra::ReplySchema => true,
+            RequestExtra::ReplySchema | RequestExtra::EagerInput => true,
         };
         let wanted = self.head.extras.difference(&self.refused_extras);
         wanted.filter(is_of_use).copied().collect()
@@ -438,7 +472,7 @@ impl ModelRequest {
     /// some.
     pub(super) fn is_refused_for_server_tools(&self, error: &ModelError) -> bool {
         let (own, all) = self.head.tools;
-        let has_some = self.head.without_server_tools.is_some() || self.has_server_steps();
+        let has_some = own < all || self.has_server_steps();
         self.has_server_tools && has_some && are_refused(error, own, all)
     }
 
@@ -457,12 +491,16 @@ impl ModelRequest {
         })
     }
 
-    /// The fields before the messages that do not depend on the model.
-    fn settings(&self) -> &Bytes {
-        let without = self.head.without_server_tools.as_ref();
-        without
-            .filter(|_| !self.has_server_tools)
-            .unwrap_or(&self.head.settings)
+    /// The fields before the messages that do not depend on the model, with the extras of its tools.
+    fn settings(&self, extras: &ExtraSet) -> Bytes {
+        let lacks = |extra| self.head.extras.contains(&extra) && !extras.contains(&extra);
+        let is_eager = !lacks(RequestExtra::EagerInput);
+        let (own, all) = self.head.tools;
+        if is_eager && (self.has_server_tools || own == all) {
+            return self.head.settings.clone();
+        }
+        let parts = &self.head.parts;
+        parts.fields(&parts.tools(self.has_server_tools, is_eager))
     }
 
     /// Lowers the maximum size of the reply, in tokens.
@@ -528,7 +566,7 @@ impl ModelRequest {
     /// only when the request is sent.
     #[must_use]
     pub fn body(&self, model: &str) -> Vec<Bytes> {
-        let mut pieces = self.start(model, self.limit(None), "");
+        let mut pieces = self.start(model, self.limit(None), ("", &self.head.extras));
         pieces.extend(self.messages.iter().map(|piece| match piece {
             RequestPiece::Json(json) => json.clone(),
             RequestPiece::Attachments(files) => placeholder(files),
@@ -605,7 +643,7 @@ impl ModelRequest {
             ..
         } = target;
         let limit = self.limit(info);
-        let mut pieces = self.start(model, limit, &self.of_model(target).sent);
+        let mut pieces = self.start(model, limit, (&self.of_model(target).sent, extras));
         let mut size: usize = pieces.iter().map(Bytes::len).sum();
         for piece in &self.messages {
             let piece = match piece {
@@ -647,11 +685,11 @@ impl ModelRequest {
         (!reasons.is_empty()).then(|| reasons.join("; "))
     }
 
-    fn start(&self, model: &str, limit: u32, of_model: &str) -> Vec<Bytes> {
+    fn start(&self, model: &str, limit: u32, (of_model, extras): (&str, &ExtraSet)) -> Vec<Bytes> {
         let mut pieces = Vec::with_capacity(self.messages.len() + 4);
         let model = Value::from(model);
         pieces.push(format!(r#"{{"model":{model},"max_tokens":{limit}"#).into());
-        pieces.push(self.settings().clone());
+        pieces.push(self.settings(extras));
         pieces.push(format!(r#"{of_model},"messages":["#).into());
         pieces
     }

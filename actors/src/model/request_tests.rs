@@ -105,7 +105,10 @@ fn every_turn_is_sent_with_the_same_settings() {
         let pieces = request.start(
             "m",
             7,
-            &request.of_model(target("claude-opus-5-5", None)).sent,
+            (
+                &request.of_model(target("claude-opus-5-5", None)).sent,
+                &NO_EXTRAS,
+            ),
         );
         String::from_utf8(pieces.concat()).unwrap()
     };
@@ -526,4 +529,35 @@ async fn betas_are_sent_as_far_as_they_are_of_use() {
     let bare = sent(&ExtraSet::new()).await;
     assert_eq!(bare["messages"][1]["content"].as_array().unwrap().len(), 2);
     assert_eq!(bare.get("fallbacks"), None);
+}
+
+/// Spec: [MODEL-810] [MODEL-811]
+#[actix::test]
+async fn the_mark_is_at_a_tool_that_is_loaded_at_once_and_early_inputs_are_left_out_where_refused()
+{
+    let mut tools = vec![tool("write"), tool("read"), tool("later")];
+    tools[0]["eager_input_streaming"] = true.into();
+    tools[2]["defer_loading"] = true.into();
+    let request = request(HeadSettings {
+        caching: Caching::FiveMinutes,
+        ..settings("", &tools)
+    });
+    let store = MemoryAttachments::default();
+    let sent = async |extras: &ExtraSet| {
+        let target = RequestTarget {
+            extras,
+            ..target("m", None)
+        };
+        let all = LeftOut::default();
+        let body = request.whole_body(target, &all, &store);
+        serde_json::from_slice::<Value>(&body.await.unwrap().concat()).unwrap()
+    };
+    let eager = request.extras(None);
+    assert_eq!(eager, ExtraSet::from([RequestExtra::EagerInput]));
+    let mut expected = tools.clone();
+    expected[1]["cache_control"] = json!({"type": "ephemeral"});
+    assert_eq!(sent(&eager).await["tools"], Value::from(expected.clone()));
+    let fields = expected[0].as_object_mut().unwrap();
+    fields.remove("eager_input_streaming");
+    assert_eq!(sent(&ExtraSet::new()).await["tools"], Value::from(expected));
 }

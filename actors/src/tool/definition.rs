@@ -80,6 +80,11 @@ pub trait Tool: Send + Sync + 'static {
         false
     }
 
+    /// True if inputs of the tool may be long: the API is to stream them before it knows that they are JSON.
+    fn has_long_inputs(&self) -> bool {
+        false
+    }
+
     /// Whether the tool ends by itself in a time of its own, so that the limit of all tools is not for it.
     fn bounds_itself(&self) -> bool {
         false

@@ -59,6 +59,10 @@ impl Tool for Edit {
         true
     }
 
+    fn has_long_inputs(&self) -> bool {
+        true
+    }
+
     fn touches(&self, input: &Object) -> Vec<Touched> {
         path::changed_of(input)
     }

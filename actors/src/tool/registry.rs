@@ -123,6 +123,12 @@ impl Registry {
         };
         self.tools.iter().map(definition).collect()
     }
+
+    /// True if there is a tool of that name with long inputs.
+    pub(crate) fn has_long_inputs(&self, name: &str) -> bool {
+        let mut tools = self.tools.iter();
+        tools.any(|tool| tool.name() == name && tool.has_long_inputs())
+    }
 }
 
 /// Tools of these names that return nothing, each with whether it has effects and runs alone.

@@ -49,6 +49,10 @@ impl Tool for Write {
         true
     }
 
+    fn has_long_inputs(&self) -> bool {
+        true
+    }
+
     fn touches(&self, input: &Object) -> Vec<Touched> {
         path::changed_of(input)
     }

@@ -8,11 +8,11 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use env_logger::Target;
 use harness_actors::Redaction;
-use harness_protocol::{ServiceInfo, UpstreamKind};
+use harness_protocol::{ServiceInfo, SettingValue, UpstreamKind};
 use serde_json::Map;
 
 use crate::client::api::connection::ServiceConnection;
-use crate::client::api::discovery;
+use crate::client::api::{discovery, routes};
 use crate::client::attach;
 use crate::client::attach::name::client_name;
 use crate::client::background::{self, StartWaits, tell_end};
@@ -98,6 +98,12 @@ const LOG_FILE: &str = "tui.log";
 /// The filter of the client's log, unless `RUST_LOG` gives one.
 const LOG_FILTER: &str = "warn";
 
+/// Number of conversations that are looked at, the last active ones.
+const PAGE: usize = 50;
+
+/// The source of a setting that was not made, in the words of `harness config`.
+const DEFAULT: &str = "default";
+
 /// How long looking for the service may take without a word.
 const PATIENCE: Duration = Duration::from_secs(1);
 
@@ -131,6 +137,12 @@ pub(super) async fn run(
         Some(title) => folder::make(title.clone(), Map::new(), &service).await?,
         None => attach.which.find(&service).await?,
     };
+    let offers_models = match without_service {
+        WithoutService::Start { .. } if harness_tui::takes_screen(attach.plain) => {
+            has_no_model(&service, &conversation).await
+        }
+        WithoutService::Start { .. } | WithoutService::Fail => false,
+    };
     drop(service);
     start_log(attach, config, output);
     let mut random = [0; 8];
@@ -145,8 +157,27 @@ pub(super) async fn run(
         theme: attach.theme.chosen().map(str::to_owned),
         is_plain: attach.plain,
         has_colors: output.chosen_colors(),
+        offers_models,
     };
     attach::run(options, config).await
+}
+
+/// True if the conversation asks the default model of a service that has a key and was asked nothing yet: then a person
+/// chooses one first.
+async fn has_no_model(service: &ServiceConnection, conversation: &str) -> bool {
+    let is_default = service.info().is_some_and(|info| {
+        let is_unset = |setting: &SettingValue| setting.key == "model" && setting.source == DEFAULT;
+        let has_key = info.upstream.kind == UpstreamKind::Api && info.upstream.has_key;
+        has_key && info.settings.iter().any(is_unset)
+    });
+    if !is_default {
+        return false;
+    }
+    // Without the list nothing is offered, and the attaching says what is wrong.
+    let listed = service.ask(&routes::conversations(PAGE, None)).await;
+    let is_new = listed.is_ok_and(|page| page.conversations.iter().all(|one| one.prompts == 0));
+    let settings = service.ask(&routes::settings(conversation)).await;
+    is_new && settings.is_ok_and(|answer| answer.settings.model.is_none())
 }
 
 /// Starts logging: to a file if the client has the screen, on which a line would be over what it

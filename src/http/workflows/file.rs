@@ -104,7 +104,7 @@ pub(super) struct JudgedFile {
 }
 
 impl JudgedFile {
-    /// Reads the text and judges it. `model` is that of conversations that name none. Blocks.
+    /// Reads the text and judges it. The model is that of conversations that name none. Blocks.
     ///
     /// # Errors
     /// The answer, if there is no text to judge.
@@ -113,13 +113,13 @@ impl JudgedFile {
         name: Option<String>,
         folder: &Path,
         home: &Path,
-        model: &str,
+        (model, prices): (&str, &Prices),
     ) -> Result<Self, Refusal> {
         let bytes = given.bytes(folder, home)?;
         let name = checked_name(name.unwrap_or_else(|| given.name()))?;
         let (bytes, format) = filled(bytes, given.format(), folder);
         let found = read(&bytes, format, FeatureList::Needed);
-        let found = found.and_then(|manifest| priced(manifest, model));
+        let found = found.and_then(|manifest| priced(manifest, model, prices));
         Ok(Self {
             name,
             hash: hash(&bytes),
@@ -190,7 +190,8 @@ pub(super) async fn judge(
 ) -> Result<JudgedFile, Refusal> {
     let home = shared.home.to_path_buf();
     let model = shared.about.info.model.clone();
-    let judging = move || JudgedFile::judge(&given, name, &folder, &home, &model);
+    let prices = Arc::clone(&shared.prices);
+    let judging = move || JudgedFile::judge(&given, name, &folder, &home, (&model, &prices));
     let judged = blocking(judging).await;
     judged.map_err(|error| Kind::Overloaded.refuse(format!("files cannot be read: {error}")))?
 }
@@ -210,16 +211,17 @@ fn is_approved(approve: Option<&str>, hash: &str) -> Result<bool, Refusal> {
 }
 
 /// Refuses a budget of money for a model without a known price.
-fn priced(manifest: Manifest, model: &str) -> Result<Manifest, Vec<FileProblem>> {
+fn priced(manifest: Manifest, model: &str, prices: &Prices) -> Result<Manifest, Vec<FileProblem>> {
     let model = manifest.permissions.model.as_deref().unwrap_or(model);
-    if manifest.budget.cost_usd.is_none() || Prices::built_in().knows(model) {
+    if manifest.budget.cost_usd.is_none() || prices.knows(model) {
         return Ok(manifest);
     }
     Err(vec![FileProblem {
         place: "budget.cost_usd".to_owned(),
         line: None,
         message: format!(
-            "the model {model:?} has no known price; leave it out, and bound `tokens` instead"
+            "the model {model:?} has no known price; name it in prices.json of the state folder, or leave this out and \
+             bound `tokens` instead"
         ),
     }])
 }

@@ -14,7 +14,7 @@ fn spec() -> Value {
 
 fn judged(given: &GivenText, model: &str) -> Result<JudgedFile, Refusal> {
     let nowhere = Path::new("/nowhere");
-    JudgedFile::judge(given, None, nowhere, nowhere, model)
+    JudgedFile::judge(given, None, nowhere, nowhere, (model, &Prices::built_in()))
 }
 
 /// Spec: [FLOW-84]
@@ -26,14 +26,28 @@ fn a_file_below_the_folder_is_read_and_named_by_its_hash() {
     let home = folder.path().join("state");
     for path in ["parser.toml", path.to_str().unwrap()] {
         let given = GivenText::Path(path.to_owned());
-        let judged = JudgedFile::judge(&given, None, folder.path(), &home, MODEL).unwrap();
+        let judged = JudgedFile::judge(
+            &given,
+            None,
+            folder.path(),
+            &home,
+            (MODEL, &Prices::built_in()),
+        )
+        .unwrap();
         assert_eq!(judged.name, "parser");
         assert_eq!(judged.hash, hash(FILE.as_bytes()));
         assert!(judged.found.is_ok(), "{judged:?}");
     }
     for wrong in ["/etc/passwd", "../x.toml", "none.toml", "."] {
         let given = GivenText::Path(wrong.to_owned());
-        let refused = JudgedFile::judge(&given, None, folder.path(), &home, MODEL).unwrap_err();
+        let refused = JudgedFile::judge(
+            &given,
+            None,
+            folder.path(),
+            &home,
+            (MODEL, &Prices::built_in()),
+        )
+        .unwrap_err();
         assert_eq!(refused.status_code().as_u16(), 400, "{refused}");
     }
 }

@@ -46,9 +46,19 @@ pub(super) fn check(body: &Value) -> Check {
     let mut names = HashSet::new();
     for (index, tool) in tools.iter().enumerate() {
         check_tool(index, tool)?;
+        if tool["defer_loading"] == true && !tool["cache_control"].is_null() {
+            let message = "a tool with `defer_loading` may not have `cache_control`";
+            return Err(ApiError::at(format!("tools.{index}"), message));
+        }
         if !names.insert(tool["name"].as_str().unwrap_or_default()) {
             return Err(ApiError::at("tools", "Tool names must be unique."));
         }
+    }
+    if !tools.is_empty() && tools.iter().all(|tool| tool["defer_loading"] == true) {
+        return Err(ApiError::at(
+            "tools",
+            "At least one tool must not have `defer_loading`.",
+        ));
     }
     check_choice(&body["tool_choice"], &names)
 }

@@ -12,6 +12,8 @@ const PAGE: isize = 10;
 pub(crate) struct Chooser {
     /// The kind.
     pub(crate) kind: OfferKind,
+    /// True if it is shown at the first start, since no model is set.
+    pub(crate) is_first: bool,
     /// Only those whose name or description has this in it.
     pub(crate) filter: Field,
     /// All of them; none until the service has told.
@@ -25,6 +27,7 @@ impl Chooser {
     pub(super) fn new(kind: OfferKind, offers: Option<&[Offer]>) -> Self {
         Self {
             kind,
+            is_first: false,
             filter: Field::default(),
             offers: offers.map(<[Offer]>::to_vec),
             chosen: None,
@@ -88,6 +91,18 @@ impl App {
         self.ask_for_offers(kind);
     }
 
+    /// Shows the models at the first start with a key, unless something was typed already.
+    pub(super) fn offer_models(&mut self) {
+        let offers = std::mem::take(&mut self.offers_models);
+        if !offers || self.overlay.is_some() || !self.composer.is_empty() {
+            return;
+        }
+        self.open_chooser(OfferKind::Models);
+        if let Some(Overlay::Chooser(chooser)) = &mut self.overlay {
+            chooser.is_first = true;
+        }
+    }
+
     pub(super) fn act_on_chooser(&mut self, action: KeyAction) {
         let Some(Overlay::Chooser(chooser)) = &mut self.overlay else {
             return;
@@ -106,22 +121,25 @@ impl App {
                 let chosen = chooser
                     .chosen()
                     .map(|at| chooser.matches()[at].name.clone());
-                let kind = chooser.kind;
+                let (kind, is_first) = (chooser.kind, chooser.is_first);
                 if let Some(name) = chosen {
                     self.overlay = None;
-                    self.choose(kind, name);
+                    let for_all =
+                        format!("model = {name:?} in config.toml is for all conversations");
+                    if self.choose(kind, name) && is_first {
+                        self.after_change = Some(for_all);
+                    }
                 }
             }
             _ => {}
         }
     }
 
-    /// A model is set; a skill or a template waits for the text that is written after it.
-    fn choose(&mut self, kind: OfferKind, name: String) {
+    /// A model is set; a skill or a template waits for the text that is written after it. `true` if something is about to
+    /// change.
+    fn choose(&mut self, kind: OfferKind, name: String) -> bool {
         match kind {
-            OfferKind::Models => {
-                self.change(SettingChange::Model(Some(name)));
-            }
+            OfferKind::Models => self.change(SettingChange::Model(Some(name))),
             OfferKind::Skills | OfferKind::Templates => {
                 let (command, _) = names(kind);
                 if self.composer.is_empty() {
@@ -131,6 +149,7 @@ impl App {
                         "the draft is kept; /{command} {name} is what was chosen"
                     ));
                 }
+                false
             }
         }
     }

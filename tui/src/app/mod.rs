@@ -97,6 +97,8 @@ pub struct AppStart {
     pub history: PromptHistory,
     /// The user's home folder, which paths are shown without.
     pub home: Option<String>,
+    /// True if the models are shown at once, to choose one.
+    pub offers_models: bool,
 }
 
 /// State of the link to the service.
@@ -169,6 +171,10 @@ pub struct App {
     pub(crate) service: Option<Service>,
     /// The user's home folder, which paths are shown without.
     home: Option<String>,
+    /// True until the models were shown at the first start.
+    offers_models: bool,
+    /// The words for the next change of a setting, in place of the usual ones.
+    after_change: Option<String>,
     /// The time of day at which this client was started, in Unix seconds, once that is known.
     started_at: Option<u64>,
     pub(crate) theme: Theme,
@@ -262,6 +268,8 @@ impl App {
             link: LinkState::Opening,
             service: None,
             home: start.home,
+            offers_models: start.offers_models,
+            after_change: None,
             started_at: None,
             theme: start.theme,
             own: ClientSettings::default(),

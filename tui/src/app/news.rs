@@ -22,7 +22,10 @@ impl App {
     pub(super) fn news(&mut self, news: News) {
         match news {
             News::Service(service) => self.attached_to(*service),
-            News::Snapshot { snapshot, reset } => self.snapshot(&snapshot, reset),
+            News::Snapshot { snapshot, reset } => {
+                self.snapshot(&snapshot, reset);
+                self.offer_models();
+            }
             News::Event { event, position } => self.event(&event, position.as_deref()),
             News::Invalid { reason } => {
                 self.invalid += 1;
@@ -161,7 +164,9 @@ impl App {
             } => self.facts(&conversation, lines),
             News::SettingsChanged { .. } => {
                 self.ordered_mode = None;
-                self.say("for all clients, from the next run on");
+                let words = self.after_change.take();
+                let words = words.as_deref();
+                self.say(words.unwrap_or("for all clients, from the next run on"));
             }
             News::Compacted {
                 conversation,

@@ -119,6 +119,39 @@ fn without_a_name_the_service_says_what_there_is_to_choose() {
     }
 }
 
+/// Spec: [CLI-810]
+#[test]
+fn at_the_first_start_the_models_are_shown_once_and_not_over_what_is_typed() {
+    let mut app = new();
+    app.offers_models = true;
+    let asked = open_in(&mut app, "c", None);
+    let kind = OfferKind::Models;
+    assert_eq!(
+        orders(&asked),
+        [&ClientOrder::Offers { kind, folder: None }]
+    );
+    assert!(matches!(&app.overlay, Some(Overlay::Chooser(open)) if open.is_first));
+    tell(&mut app, News::Up);
+    tell(&mut app, offered(kind, &["claude-a"]));
+    let chosen = key(&mut app, Key::Enter);
+    let expected = change(SettingChange::Model(Some("claude-a".to_owned())));
+    assert_eq!(orders(&chosen), [&expected]);
+    let conversation = conversation();
+    tell(&mut app, News::SettingsChanged { conversation });
+    assert_eq!(
+        toast(&app),
+        "model = \"claude-a\" in config.toml is for all conversations"
+    );
+    open_in(&mut app, "c", None);
+    assert!(app.overlay.is_none());
+
+    let mut typing = new();
+    typing.offers_models = true;
+    write(&mut typing, "Hi");
+    open_in(&mut typing, "c", None);
+    assert!(typing.overlay.is_none());
+}
+
 /// Spec: [TUI-63]
 #[test]
 fn names_of_the_service_complete_what_is_written() {

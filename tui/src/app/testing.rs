@@ -21,6 +21,7 @@ pub(crate) fn new() -> App {
         size: (80, 24),
         history: PromptHistory::default(),
         home: Some("/home/ana".to_owned()),
+        offers_models: false,
     };
     let (app, effects) = App::new(start);
     let conversation = "c".to_owned();

@@ -154,6 +154,7 @@ impl Client {
             size,
             history: history.as_ref().map(Clone::clone).unwrap_or_default(),
             home: std::env::var("HOME").ok(),
+            offers_models: options.offers_models,
         });
         if capabilities.is_console {
             settings.links = false;

@@ -25,6 +25,8 @@ pub struct ClientOptions {
     pub is_plain: bool,
     /// True for colours, false for none. `None` leaves it to the environment.
     pub has_colors: Option<bool>,
+    /// True if the models are shown at once, to choose one: none is set, and nothing was said yet.
+    pub offers_models: bool,
 }
 
 impl ClientOptions {

@@ -10,6 +10,7 @@ fn client(home: &std::path::Path) -> (Client, File, UnboundedReceiver<ClientOrde
     let OpenptyResult { master, slave } = openpty(None, None).unwrap();
     let tty = Tty::new(slave.try_clone().unwrap(), slave);
     let options = ClientOptions {
+        offers_models: false,
         name: "ana".to_owned(),
         client_key: "k".to_owned(),
         home: home.to_owned(),

@@ -23,7 +23,11 @@ pub(super) fn draw(
     area: Rect,
 ) -> Option<Position> {
     let (one, all) = offer_names(chooser.kind);
-    let title = format!("Choose a {one}");
+    let title = if chooser.is_first {
+        format!("No {one} is set: choose one")
+    } else {
+        format!("Choose a {one}")
+    };
     let rows = u16::try_from(chooser.count().max(1)).unwrap_or(u16::MAX);
     let size = (SIZE.0, rows.saturating_add(FRAME_ROWS).min(SIZE.1));
     let inner = frame::centred(app, buffer, place(app, area), size, (&title, ""));
@@ -69,7 +73,11 @@ pub(super) fn draw(
         line.say("  ", dim);
         line.say(&one_line(&offer.description), Look::new(Token::Text));
     }
-    let keys = "Enter takes it · Esc close";
+    let keys = if chooser.is_first {
+        "Enter takes it for this conversation · Esc leaves the default"
+    } else {
+        "Enter takes it · Esc close"
+    };
     RowWriter::new(app, buffer, row(inner.bottom() - 1)).say(keys, dim);
     let last = Position::new(inner.right().saturating_sub(1), caret.y);
     Some(Position::new(caret.x.min(last.x), caret.y))

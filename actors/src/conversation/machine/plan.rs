@@ -16,8 +16,8 @@ use crate::compaction::CompactionSettings;
 use crate::conversation::past::History;
 use crate::guidance::{Guidance, GuidanceShelf, Skill};
 use crate::model::{
-    Caching, DEFAULT_MODEL, HeadSettings, ModelChoice, RequestExtra, RequestHead, WebLimits,
-    is_search, web_tools,
+    Caching, DEFAULT_MODEL, EAGER_INPUT, HeadSettings, ModelChoice, RequestExtra, RequestHead,
+    WebLimits, is_search, web_tools,
 };
 use crate::tool::{Registry, ToolShelf, defined_name};
 
@@ -281,7 +281,14 @@ impl Planner {
     /// The tools that a conversation with these settings is offered from now on.
     pub(super) fn new_tools(&self, own: &Settings) -> Vec<Value> {
         let settings = own.over(&self.defaults.settings);
-        let tools = self.tools.get().definitions();
+        let registry = self.tools.get();
+        let mut tools = registry.definitions();
+        let is_eager = |tool: &&mut Value| {
+            self.defaults.is_vendor && registry.has_long_inputs(defined_name(tool))
+        };
+        for tool in tools.iter_mut().filter(is_eager) {
+            tool[EAGER_INPUT] = true.into();
+        }
         let web = web_tools(&settings, self.defaults.is_vendor, WebLimits::default());
         let web = without_names(web, &tools);
         [tools, web].concat()

@@ -178,3 +178,33 @@ fn other_tools_end_the_wait_for_a_tool_of_the_api() {
         .unwrap();
     assert!(!talk.machine.history().awaits_server_results());
 }
+
+/// Spec: [MODEL-810]
+#[test]
+fn long_inputs_are_streamed_in_conversations_that_begin_where_the_api_does_that() {
+    let service = |is_vendor| {
+        let mut defaults = Defaults::clone(&planner(10).defaults);
+        defaults.is_vendor = is_vendor;
+        let standard = crate::tool::Registry::new(crate::tool::standard_tools()).unwrap();
+        Planner {
+            tools: standard.into(),
+            ..Planner::new(defaults)
+        }
+    };
+    let eager = |talk: &Talk| {
+        let is_eager = |tool: &Value| tool["eager_input_streaming"] == true;
+        let offered = offered(talk).into_iter().filter(is_eager);
+        let names = offered.map(|tool| tool["name"].as_str().unwrap().to_owned());
+        names.collect::<Vec<_>>()
+    };
+    for (begins, expected) in [(true, &["edit", "write"][..]), (false, &[])] {
+        let mut talk = Talk::of(service(begins));
+        talk.prompt("a");
+        assert_eq!(eager(&talk), expected);
+        talk.say("b");
+        // Whatever the service has later.
+        let mut later = Talk::revived(service(!begins), talk.records);
+        later.prompt("c");
+        assert_eq!(eager(&later), expected);
+    }
+}
