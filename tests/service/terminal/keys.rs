@@ -239,3 +239,37 @@ async fn the_cursor_of_the_terminal_stands_where_one_writes_and_a_large_paste_is
         .unwrap();
     assert_eq!(asked.trim_end(), format!("{large}\nsummarize").trim_end());
 }
+
+/// Spec: [TUI-810]
+#[tokio::test]
+async fn a_draft_is_edited_with_the_keys_of_vi() {
+    let (service, standin, script) = Service::scripted(&[]).await;
+    script.push(Reply::text("Yes."));
+    let home = service.home.path();
+    std::fs::write(home.join(".harness/client.toml"), "editing_mode = \"vi\"\n").unwrap();
+    let mut screen = Screen::attach(home, "ana").await;
+    screen.shows("INSERT").await;
+    screen.keys("one two");
+    screen.shows("one two").await;
+    screen.keys("\x1b");
+    screen.shows("NORMAL").await;
+    screen.keys("0dwithree \x1b");
+    screen.shows("three two").await;
+    screen.shows("NORMAL").await;
+    screen.keys("\r");
+    screen.shows("Yes.").await;
+    screen.shows("INSERT").await;
+    let sent = crate::talk::last_texts(&standin.requests().last().unwrap().json());
+    assert_eq!(sent, (0, vec!["three two".to_owned()]));
+    // The cursor was a block outside of insert mode, and is given back.
+    screen.keys("\x04");
+    assert_eq!(screen.ended().await, 0);
+    let seen = String::from_utf8_lossy(&screen.bytes()).into_owned();
+    let shapes: Vec<_> = seen
+        .split("\x1b[")
+        .filter_map(|part| part.split_once(" q"))
+        .map(|(shape, _)| shape)
+        .collect();
+    assert!(shapes.contains(&"2"), "{shapes:?}");
+    assert!(shapes.ends_with(&["6", "0"]), "{shapes:?}");
+}

@@ -4,7 +4,7 @@ use harness_protocol::Queue;
 
 use super::picked::StepWay;
 use super::{App, AppEffect, Overlay, Picker, help, input_width};
-use crate::composer::{ComposerEdit, ComposerOutcome};
+use crate::composer::{ComposerEdit, ComposerOutcome, ViKey};
 use crate::keys::{self, Chord, KeyAction, KeyPlace};
 use crate::link::ClientOrder;
 use crate::part_view::FoldAmount;
@@ -42,9 +42,11 @@ impl App {
             return;
         }
         let bound = self.bound(press);
-        match bound {
-            Some((place, action)) => self.act(place, action),
-            None => self.type_in(press),
+        if !self.is_for_vi(press, bound) || !self.vi_key(press, bound) {
+            match bound {
+                Some((place, action)) => self.act(place, action),
+                None => self.type_in(press),
+            }
         }
         let asks_for_band = matches!(bound, Some((_, KeyAction::Decide | KeyAction::FollowUp)));
         if !self.answers() && !asks_for_band {
@@ -122,6 +124,47 @@ impl App {
         places.into_iter().find_map(bound)
     }
 
+    /// True if the draft has the keys, and they are those of vi.
+    fn is_for_vi(&self, press: &KeyPress, bound: Option<(KeyPlace, KeyAction)>) -> bool {
+        let is_of_conversation = matches!(bound, Some((KeyPlace::Selecting | KeyPlace::Picked, _)));
+        self.own.has_vi_keys
+            && self.overlay.is_none()
+            && !self.answers()
+            && !is_of_conversation
+            && !press.control
+            && !press.alt
+    }
+
+    /// Takes a key of vi; `false` if it does what it does without vi.
+    fn vi_key(&mut self, press: &KeyPress, bound: Option<(KeyPlace, KeyAction)>) -> bool {
+        let key = self.vi.press(&mut self.composer, press.code);
+        match key {
+            ViKey::Passed => return false,
+            ViKey::NoText => {
+                if let Some((place, action)) = bound {
+                    self.act(place, action);
+                }
+            }
+            ViKey::Up | ViKey::Down => {
+                let is_down = key == ViKey::Down;
+                match self.composer.vi_row(is_down, input_width(self.size)) {
+                    ComposerOutcome::AtTop => {
+                        self.composer.older(&self.history);
+                    }
+                    ComposerOutcome::AtBottom => {
+                        self.composer.newer();
+                    }
+                    ComposerOutcome::Nothing
+                    | ComposerOutcome::Moved
+                    | ComposerOutcome::Changed => {}
+                }
+                self.composer.vi_settle();
+            }
+            ViKey::Taken => self.chosen_command = 0,
+        }
+        true
+    }
+
     /// A key that is bound to nothing is text, if it is any.
     fn type_in(&mut self, press: &KeyPress) {
         let Key::Char(character) = press.code else {
@@ -152,6 +195,7 @@ impl App {
             None if answers => self.write_to_band(text),
             None => {
                 self.composer.insert(text);
+                self.vi.note_written(text);
                 self.chosen_command = 0;
             }
         }
@@ -174,6 +218,7 @@ impl App {
                     self.effects.push(AppEffect::TakePicture);
                 } else if !self.drop_files(text) {
                     self.composer.paste(text);
+                    self.vi.note_other_edit();
                 }
                 self.chosen_command = 0;
             }
@@ -301,6 +346,12 @@ impl App {
     fn edit(&mut self, edit: ComposerEdit) {
         let width = input_width(self.size);
         self.composer.edit(edit, width);
+        match edit {
+            ComposerEdit::Backspace => self.vi.note_backspace(),
+            ComposerEdit::Newline => self.vi.note_written("\n"),
+            ComposerEdit::Clear => self.vi.start_over(),
+            _ => self.vi.note_other_edit(),
+        }
         self.chosen_command = 0;
     }
 

@@ -6,6 +6,7 @@ use super::approval_mode::MODES;
 use super::commands::fitting;
 use super::{App, COMMANDS};
 use crate::client_settings::{AUTO, ROWS};
+use crate::composer::ViMode;
 use crate::link::OfferKind;
 
 /// The word for a value as the service has it.
@@ -32,13 +33,19 @@ pub(crate) struct Completion {
 impl App {
     /// The files or the commands that fit the text that is being written.
     pub(crate) fn completions(&self) -> Vec<Completion> {
-        if self.closed_commands.as_deref() == Some(self.composer.text()) {
+        if self.has_closed_commands() {
             return Vec::new();
         }
         match self.composer.open_mention() {
             Some(_) => self.file_completions(),
             None => self.command_completions(),
         }
+    }
+
+    /// True if nothing is offered for what is written: it was closed, or nothing is being written.
+    fn has_closed_commands(&self) -> bool {
+        let is_inserting = self.vi_mode().is_none_or(|mode| mode == ViMode::Insert);
+        !is_inserting || self.closed_commands.as_deref() == Some(self.composer.text())
     }
 
     /// The completions of the command that is being written, while its name or its first argument is.
@@ -134,7 +141,7 @@ impl App {
     /// that of what the service has if what was written begins it.
     pub(super) fn completed(&self, line: &str) -> String {
         let fitting = self.command_completions();
-        let is_closed = self.closed_commands.as_deref() == Some(self.composer.text());
+        let is_closed = self.has_closed_commands();
         let chosen = fitting.get(self.chosen_command(fitting.len()));
         let Some(chosen) = chosen.filter(|_| !is_closed) else {
             return line.to_owned();

@@ -56,7 +56,7 @@ pub(crate) use toast::Toast;
 
 use crate::board::Board;
 use crate::client_settings::ClientSettings;
-use crate::composer::Composer;
+use crate::composer::{Composer, ViKeys};
 use crate::conversation::{ConversationStore, PartId};
 use crate::highlight::CodeColours;
 use crate::link::ClientOrder;
@@ -154,6 +154,8 @@ pub struct App {
     /// The colours of the code that is on the screen.
     pub(crate) colours: CodeColours,
     pub(crate) composer: Composer,
+    /// The keys of vi for the draft.
+    pub(crate) vi: ViKeys,
     pub(crate) history: PromptHistory,
     pub(crate) selection: Option<Selection>,
     /// The part that keys open and fold.
@@ -257,6 +259,7 @@ impl App {
             viewport: Viewport::new(),
             colours: CodeColours::default(),
             composer: Composer::default(),
+            vi: ViKeys::default(),
             history: start.history,
             selection: None,
             picked: None,

@@ -2,6 +2,7 @@
 
 use super::{App, AppEffect};
 use crate::client_settings::{ClientSettings, ROWS, fold_name};
+use crate::composer::{ViKeys, ViMode};
 use crate::part_view::FoldAmount;
 
 impl App {
@@ -23,6 +24,16 @@ impl App {
             [problem, rest @ ..] => self.complain(format!("{problem}, and {} more", rest.len())),
         }
         std::mem::take(&mut self.effects)
+    }
+
+    /// The mode of the keys of vi. `None` if the draft is edited without them.
+    pub(crate) fn vi_mode(&self) -> Option<ViMode> {
+        self.own.has_vi_keys.then(|| self.vi.mode())
+    }
+
+    /// True if the caret is on a character, and keys are commands.
+    pub(crate) fn has_block_cursor(&self) -> bool {
+        self.overlay.is_none() && self.vi_mode().is_some_and(|mode| mode != ViMode::Insert)
     }
 
     /// True if addresses are links that the terminal opens.
@@ -49,6 +60,7 @@ impl App {
                 self.viewport.folds.set_all(self.own.tool_results);
             }
             "highlight" => self.colours.clear(),
+            "editing_mode" => self.vi = ViKeys::default(),
             "mouse" if self.has_mouse != self.own.mouse => self.toggle_mouse(),
             _ => {}
         }

@@ -2,6 +2,7 @@
 
 use super::testing::*;
 use super::*;
+use crate::composer::ViMode;
 use crate::part_view::FoldAmount;
 use crate::terminal::Key;
 
@@ -55,4 +56,36 @@ fn without_the_bell_nobody_is_rung() {
     let ended = serde_json::json!({"type": "run_ended", "run_id": 7, "outcome": "completed", "message": "", "usage": usage});
     let ended = crate::conversation::testing::event(ended);
     assert_eq!(tell(&mut app, told(4, ended)), []);
+}
+
+/// Spec: [TUI-810]
+#[test]
+fn the_keys_of_vi_edit_the_draft_and_a_new_draft_begins_in_insert_mode() {
+    let mut app = attached(&[]);
+    let set = |app: &mut App, mode: &str| {
+        write(app, &format!("/settings editing_mode {mode}"));
+        key(app, Key::Enter);
+    };
+    assert_eq!(app.vi_mode(), None);
+    set(&mut app, "vi");
+    assert_eq!(app.vi_mode().map(ViMode::name), Some("INSERT"));
+    write(&mut app, "one two");
+    key(&mut app, Key::Escape);
+    assert_eq!(app.vi_mode().map(ViMode::name), Some("NORMAL"));
+    assert!(app.has_block_cursor());
+    write(&mut app, "0dw");
+    assert_eq!(app.composer.text(), "two");
+    // What is no key of vi is no text, and what another table binds does its work.
+    write(&mut app, "q?");
+    assert_eq!(app.composer.text(), "two");
+    let sent = key(&mut app, Key::Enter);
+    assert!(!orders(&sent).is_empty());
+    assert_eq!(app.vi_mode().map(ViMode::name), Some("INSERT"));
+    // The prompts of the past are above the draft.
+    key(&mut app, Key::Escape);
+    write(&mut app, "k");
+    assert_eq!(app.composer.text(), "two");
+    write(&mut app, "S");
+    set(&mut app, "emacs");
+    assert_eq!(app.vi_mode(), None);
 }

@@ -173,5 +173,6 @@ impl App {
         let files = self.composer.take().only_files();
         self.composer.restore(files);
         self.composer.write_anew(text);
+        self.vi.start_over();
     }
 }

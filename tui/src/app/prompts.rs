@@ -5,7 +5,7 @@ use std::time::Duration;
 use harness_protocol::Queue;
 
 use super::{App, AppEffect};
-use crate::composer::{ComposerEdit, Draft};
+use crate::composer::{ComposerEdit, Draft, ViMode};
 use crate::link::{ClientOrder, Recipe};
 use crate::viewport::TravelStep;
 
@@ -47,7 +47,8 @@ impl App {
         if self.complete_file() {
             return;
         }
-        if self.composer.ends_with_backslash_before_caret() {
+        let is_inserting = self.vi_mode().is_none_or(|mode| mode == ViMode::Insert);
+        if is_inserting && self.composer.ends_with_backslash_before_caret() {
             self.composer.replace_backslash_by_newline();
             return;
         }
@@ -67,6 +68,7 @@ impl App {
                     self.remember(content);
                     let files = self.composer.take().only_files();
                     self.composer.restore(files);
+                    self.vi.start_over();
                 }
                 return;
             }
@@ -81,6 +83,7 @@ impl App {
                 self.remember(content);
                 let files = self.composer.take().only_files();
                 self.composer.restore(files);
+                self.vi.start_over();
             }
             return;
         }
@@ -140,6 +143,7 @@ impl App {
     fn send(&mut self, sending: SendingText, content: String) {
         let key = self.new_key();
         let draft = self.composer.take();
+        self.vi.start_over();
         let files = draft.files();
         let labels: Vec<String> = files.iter().map(|file| file.path().to_owned()).collect();
         if !matches!(sending, SendingText::Recipe(..)) {
@@ -231,6 +235,7 @@ impl App {
                 // One that was only looked at is there already.
                 let draft = self.composer.draft_entry();
                 self.composer.edit(ComposerEdit::Clear, 1);
+                self.vi.start_over();
                 // This press was not one too many for the cancel; the next one is meant.
                 self.cancelled_at = None;
                 if let Some(draft) = draft {

@@ -30,6 +30,8 @@ pub(crate) struct ClientSettings {
     pub(crate) terminal_title: bool,
     /// The times at which the terminal is asked to notify.
     pub(crate) notify: Notify,
+    /// True if the draft is edited with the keys of vi.
+    pub(crate) has_vi_keys: bool,
 }
 
 /// The times at which the terminal is asked to notify the operator.
@@ -107,6 +109,11 @@ pub(crate) const ROWS: &[ClientSetting] = &[
         values: &["unfocused", "always", "off"],
         help: "the terminal notifies when a long run ends or a question waits",
     },
+    ClientSetting {
+        name: "editing_mode",
+        values: &["emacs", "vi"],
+        help: "the keys that edit the draft; those of vi begin in insert mode",
+    },
 ];
 
 impl Default for ClientSettings {
@@ -121,6 +128,7 @@ impl Default for ClientSettings {
             links: true,
             terminal_title: true,
             notify: Notify::default(),
+            has_vi_keys: false,
         }
     }
 }
@@ -176,6 +184,7 @@ impl ClientSettings {
             "links" => self.links = value == "true",
             "terminal_title" => self.terminal_title = value == "true",
             "notify" => self.notify = Notify::parse(value),
+            "editing_mode" => self.has_vi_keys = value == "vi",
             _ => self.mouse = value == "true",
         }
         Ok(())
@@ -197,6 +206,8 @@ impl ClientSettings {
             "links" => switch(self.links),
             "terminal_title" => switch(self.terminal_title),
             "notify" => self.notify.name(),
+            "editing_mode" if self.has_vi_keys => "vi",
+            "editing_mode" => "emacs",
             _ => switch(self.mouse),
         }
     }

@@ -21,7 +21,7 @@ fn a_wrong_line_is_named_and_the_rest_holds() {
         problems,
         [
             "mouse cannot be \"7\"; it is one of: true, false",
-            "there is no setting \"colour\"; there are: theme, tool_results, head_lines, bell, mouse, highlight, links, terminal_title, notify",
+            "there is no setting \"colour\"; there are: theme, tool_results, head_lines, bell, mouse, highlight, links, terminal_title, notify, editing_mode",
         ]
     );
     let (settings, problems) = ClientSettings::parse("theme = ");

@@ -191,6 +191,13 @@ impl Composer {
         ComposerOutcome::Changed
     }
 
+    /// Takes back all that was done since a command of vi began.
+    pub(super) fn undo_group(&mut self) {
+        if self.undo.undo_group(&mut self.draft) {
+            self.touched();
+        }
+    }
+
     fn clear(&mut self) -> ComposerOutcome {
         if self.is_empty() {
             return ComposerOutcome::Nothing;

@@ -8,6 +8,7 @@ mod place;
 mod rows;
 mod state;
 mod undo;
+mod vi;
 mod walk;
 
 #[cfg(test)]
@@ -18,3 +19,4 @@ mod testing;
 pub(crate) use draft::Draft;
 pub(crate) use edits::{ComposerEdit, ComposerOutcome};
 pub(crate) use state::{Composer, MAX_ROWS};
+pub(crate) use vi::{ViKey, ViKeys, ViMode};

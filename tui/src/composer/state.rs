@@ -250,6 +250,7 @@ impl Composer {
             inserted: by.to_owned(),
             caret: draft.caret,
             chips: chips.map(|chips| std::mem::replace(&mut draft.chips, chips)),
+            group: None,
         };
         let end = range.start + by.len();
         draft.text.replace_range(range, by);

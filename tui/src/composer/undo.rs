@@ -22,6 +22,8 @@ pub(super) struct UndoStep {
     pub(super) caret: usize,
     /// The pastes before, if they changed.
     pub(super) chips: Option<Vec<Chip>>,
+    /// The number of the steps that are taken back with it at once. `None` if it is alone.
+    pub(super) group: Option<u64>,
 }
 
 impl UndoStep {
@@ -32,7 +34,7 @@ impl UndoStep {
     /// Takes in the step that came next, if both are one piece of typing or of erasing. Typing is
     /// split where a word or a line begins, so that one key never takes back a whole page.
     fn absorb(&mut self, next: &Self) -> bool {
-        if self.chips.is_some() || next.chips.is_some() {
+        if self.chips.is_some() || next.chips.is_some() || self.group != next.group {
             return false;
         }
         let is_typing = self.removed.is_empty() && next.removed.is_empty();
@@ -64,11 +66,16 @@ pub(super) struct UndoHistory {
     steps: VecDeque<UndoStep>,
     bytes: usize,
     is_open: bool,
+    /// The group of the steps that are noted now.
+    group: Option<u64>,
+    /// Number of groups so far.
+    groups: u64,
 }
 
 impl UndoHistory {
     /// Notes a step. If `may_join`, it becomes one with the last where nothing came in between.
-    pub(super) fn note(&mut self, step: UndoStep, may_join: bool) {
+    pub(super) fn note(&mut self, mut step: UndoStep, may_join: bool) {
+        step.group = self.group;
         self.bytes += step.bytes();
         let is_joined = may_join
             && self.is_open
@@ -86,6 +93,29 @@ impl UndoHistory {
     /// The next edit is not joined to the last one.
     pub(super) fn close(&mut self) {
         self.is_open = false;
+    }
+
+    /// The next steps are taken back at once.
+    pub(super) fn begin_group(&mut self) {
+        self.close();
+        self.groups += 1;
+        self.group = Some(self.groups);
+    }
+
+    /// The next steps are taken back one by one.
+    pub(super) fn end_group(&mut self) {
+        self.close();
+        self.group = None;
+    }
+
+    /// Takes the last step back, with those of its group; false if there is none.
+    pub(super) fn undo_group(&mut self, draft: &mut Draft) -> bool {
+        let group = self.steps.back().and_then(|step| step.group);
+        let is_undone = self.undo(draft);
+        while group.is_some() && self.steps.back().is_some_and(|step| step.group == group) {
+            self.undo(draft);
+        }
+        is_undone
     }
 
     /// Takes the last step back; false if there is none.

@@ -233,6 +233,7 @@ impl Client {
             let app = &mut self.app;
             self.frames.draw(|buffer| screen::paint(app, buffer))?;
             self.guard.set_title(self.app.window_title())?;
+            self.guard.set_block_cursor(self.app.has_block_cursor())?;
             self.pace.drawn(self.begun.elapsed());
             // The drawn screen decides what else is needed, for example older parts.
             return self.update(Msg::Drawn).await;

@@ -2,9 +2,11 @@
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
+use ratatui::style::Modifier;
 
 use super::line::RowWriter;
 use crate::app::{App, Overlay, input_width};
+use crate::composer::ViMode;
 use crate::theme::{Look, Token};
 
 /// Draws it; where the caret is.
@@ -23,11 +25,13 @@ pub(super) fn draw(app: &App, buffer: &mut Buffer, area: Rect) -> Option<Positio
     } else {
         "Enter sends · Ctrl+J new line"
     };
+    let mode = app.vi_mode().map(ViMode::name);
+    let hint = mode.map_or_else(|| hint.to_owned(), |mode| format!("{mode} · {hint}"));
     let inner = if area.height >= 3 && area.width >= 5 {
         let titles = if area.width >= 60 {
-            ("", hint)
+            ("", &*hint)
         } else {
-            ("", "")
+            ("", mode.unwrap_or_default())
         };
         super::frame::draw(app, buffer, area, titles)
     } else {
@@ -40,6 +44,7 @@ pub(super) fn draw(app: &App, buffer: &mut Buffer, area: Rect) -> Option<Positio
         line.say("Enter prompt...", Look::new(Token::Quiet));
     }
     let text = app.composer.text();
+    let selected = app.composer.vi_selection(&app.vi);
     let rows = (inner.top()..inner.bottom()).zip(&window.rows);
     for (y, row) in rows {
         let row_area = Rect {
@@ -48,10 +53,18 @@ pub(super) fn draw(app: &App, buffer: &mut Buffer, area: Rect) -> Option<Positio
             ..inner
         };
         let mut line = RowWriter::new(app, buffer, row_area);
-        line.say(
-            text[row.clone()].trim_end_matches('\n'),
-            Look::new(Token::Text),
-        );
+        let row = row.start..row.start + text[row.clone()].trim_end_matches('\n').len();
+        let (start, end) = match &selected {
+            Some(selected) => (
+                selected.start.clamp(row.start, row.end),
+                selected.end.clamp(row.start, row.end),
+            ),
+            None => (row.end, row.end),
+        };
+        let look = Look::new(Token::Text);
+        line.say(&text[row.start..start], look);
+        line.say(&text[start..end], look.with(Modifier::REVERSED));
+        line.say(&text[end..row.end], look);
     }
     let x = inner.x + window.caret.column.min(inner.width);
     let y = inner.y

@@ -143,6 +143,19 @@ impl<D: Device> TerminalGuard<D> {
         self.shared.write(&mut state, bytes.as_bytes())
     }
 
+    /// Draws the cursor as a block, or as a bar. Lasts over [`TerminalGuard::leave`].
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub(crate) fn set_block_cursor(&self, is_block: bool) -> io::Result<()> {
+        let mut state = self.shared.state();
+        let bytes = state.want(TerminalMode::BlockCursor, is_block);
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        self.shared.write(&mut state, bytes.as_bytes())
+    }
+
     /// Gives the terminal a title, or its own one back. Lasts over [`TerminalGuard::leave`].
     ///
     /// # Errors

@@ -16,6 +16,8 @@ pub(super) enum TerminalMode {
     KittyKeyboard,
     /// The cursor is a bar, since it is between characters.
     CursorShape,
+    /// The cursor is a block, since it is on a character.
+    BlockCursor,
     /// The cursor is hidden until a frame shows it.
     HiddenCursor,
     /// The title shows the state of the conversation; the terminal keeps the earlier title.
@@ -43,6 +45,7 @@ impl TerminalMode {
             Self::Mouse => "\x1b[?1000h\x1b[?1002h\x1b[?1006h",
             Self::KittyKeyboard => "\x1b[>1u",
             Self::CursorShape => "\x1b[6 q",
+            Self::BlockCursor => "\x1b[2 q",
             Self::HiddenCursor => "\x1b[?25l",
             Self::Title => "\x1b[22;2t",
         }
@@ -57,6 +60,7 @@ impl TerminalMode {
             Self::Mouse => "\x1b[?1006l\x1b[?1002l\x1b[?1000l",
             Self::KittyKeyboard => "\x1b[<1u",
             Self::CursorShape => "\x1b[0 q",
+            Self::BlockCursor => "\x1b[6 q",
             Self::HiddenCursor => "\x1b[?25h",
             // A terminal that keeps no titles is left with none of ours.
             Self::Title => "\x1b]2;\x1b\\\x1b[23;2t",
