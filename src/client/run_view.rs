@@ -48,7 +48,7 @@ pub(super) struct ShownEnd {
     pub(super) is_denied: bool,
     /// Whether a limit cut it off.
     pub(super) is_limited: bool,
-    /// Whether its last reply may be no whole one, as where the model declined.
+    /// True if it ended with a remark: the model declined, or the reply was cut.
     pub(super) is_cut: bool,
 }
 

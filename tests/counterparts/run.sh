@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Checks the service against independent implementations of the Messages API.
+# Checks the service against independent servers and clients of the Messages API.
 #
 #   tests/counterparts/run.sh               all checks
 #   HARNESS_BIN=… tests/counterparts/run.sh the same, with a binary that is built already

@@ -440,7 +440,7 @@ impl ModelCall {
         true
     }
 
-    /// Leaves the extras out that a refusal names, or all where it names none; `false` if there is another reason.
+    /// Leaves the extras out that a refusal names, or all betas where it names none; `false` if there is another reason.
     fn leave_extras_out(&mut self, error: &ModelError) -> bool {
         let Some(prepared) = &self.prepared else {
             return false;

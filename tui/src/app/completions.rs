@@ -33,7 +33,7 @@ pub(crate) struct Completion {
 impl App {
     /// The files or the commands that fit the text that is being written.
     pub(crate) fn completions(&self) -> Vec<Completion> {
-        if self.has_closed_commands() {
+        if self.offers_nothing() {
             return Vec::new();
         }
         match self.composer.open_mention() {
@@ -43,7 +43,7 @@ impl App {
     }
 
     /// True if nothing is offered for what is written: it was closed, or nothing is being written.
-    fn has_closed_commands(&self) -> bool {
+    fn offers_nothing(&self) -> bool {
         let is_inserting = self.vi_mode().is_none_or(|mode| mode == ViMode::Insert);
         !is_inserting || self.closed_commands.as_deref() == Some(self.composer.text())
     }
@@ -141,7 +141,7 @@ impl App {
     /// that of what the service has if what was written begins it.
     pub(super) fn completed(&self, line: &str) -> String {
         let fitting = self.command_completions();
-        let is_closed = self.has_closed_commands();
+        let is_closed = self.offers_nothing();
         let chosen = fitting.get(self.chosen_command(fitting.len()));
         let Some(chosen) = chosen.filter(|_| !is_closed) else {
             return line.to_owned();

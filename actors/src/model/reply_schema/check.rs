@@ -36,10 +36,10 @@ impl ReplySchema {
         checked
     }
 
-    /// Checks a value against a shape; the fault with its place.
+    /// Checks a value against a part; the fault with its place.
     fn check(
         &self,
-        shape: &SchemaPart,
+        part: &SchemaPart,
         value: &Value,
         path: &mut Vec<String>,
         steps: &mut u32,
@@ -51,35 +51,35 @@ impl ReplySchema {
         if *steps == 0 {
             return Err(String::new());
         }
-        if !shape.types.is_empty() && !shape.types.iter().any(|kind| kind.has(value)) {
-            let types: Vec<String> = shape.types.iter().map(ToString::to_string).collect();
+        if !part.types.is_empty() && !part.types.iter().any(|kind| kind.has(value)) {
+            let types: Vec<String> = part.types.iter().map(ToString::to_string).collect();
             return fault(
                 path,
                 format!("{} is no {}", preview(value), types.join(" or ")),
             );
         }
         let is_none_of = |values: &&Vec<Value>| !values.iter().any(|other| is_same(other, value));
-        if let Some(values) = shape.values.iter().find(is_none_of) {
+        if let Some(values) = part.values.iter().find(is_none_of) {
             let allowed: Vec<String> = values.iter().map(preview).collect();
             let reason = format!("{} is none of {}", preview(value), allowed.join(", "));
             return fault(path, reason);
         }
-        if let (Some(pattern), Some(text)) = (&shape.pattern, value.as_str())
+        if let (Some(pattern), Some(text)) = (&part.pattern, value.as_str())
             && !pattern.is_match(text)
         {
             return fault(path, format!("{} does not match {pattern}", preview(value)));
         }
-        if let Some(reference) = &shape.reference
+        if let Some(reference) = &part.reference
             && let Some(definition) = self.definitions.get(reference)
         {
             self.check(definition, value, path, steps)?;
         }
-        for part in &shape.all_of {
+        for part in &part.all_of {
             self.check(part, value, path, steps)?;
         }
         let mut faults = Vec::new();
         let depth = path.len();
-        for part in &shape.any_of {
+        for part in &part.any_of {
             match self.check(part, value, path, steps) {
                 Ok(()) => {
                     faults.clear();
@@ -97,12 +97,12 @@ impl ReplySchema {
             );
         }
         match value {
-            Value::Object(fields) => self.check_members(shape, fields, path, steps),
+            Value::Object(fields) => self.check_members(part, fields, path, steps),
             Value::Array(items) => {
-                if shape.needs_item && items.is_empty() {
+                if part.needs_item && items.is_empty() {
                     return fault(path, "the array has no item".to_owned());
                 }
-                let Some(of_item) = &shape.items else {
+                let Some(of_item) = &part.items else {
                     return Ok(());
                 };
                 for (index, item) in items.iter().enumerate() {
@@ -118,12 +118,12 @@ impl ReplySchema {
 
     fn check_members(
         &self,
-        shape: &SchemaPart,
+        part: &SchemaPart,
         fields: &Map<String, Value>,
         path: &mut Vec<String>,
         steps: &mut u32,
     ) -> Result<(), String> {
-        let Some(members) = &shape.members else {
+        let Some(members) = &part.members else {
             return Ok(());
         };
         let is_missing = |name: &&String| !fields.contains_key(*name);
@@ -131,11 +131,11 @@ impl ReplySchema {
             return Err(format!("{}{missing:?} is missing", place(&path.join("."))));
         }
         for (name, value) in fields {
-            let Some(shape) = members.shapes.get(name) else {
+            let Some(part) = members.parts.get(name) else {
                 return Err(format!("{}{name:?} is no property", place(&path.join("."))));
             };
             path.push(name.clone());
-            self.check(shape, value, path, steps)?;
+            self.check(part, value, path, steps)?;
             path.pop();
         }
         Ok(())

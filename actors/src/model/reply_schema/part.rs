@@ -51,7 +51,7 @@ pub(super) struct SchemaPart {
 /// The members that an object may have.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ObjectMembers {
-    pub(super) shapes: BTreeMap<String, SchemaPart>,
+    pub(super) parts: BTreeMap<String, SchemaPart>,
     pub(super) required: Vec<String>,
 }
 
@@ -93,7 +93,7 @@ impl SchemaPart {
         let members = self
             .members
             .iter()
-            .flat_map(|members| members.shapes.values());
+            .flat_map(|members| members.parts.values());
         let parts = self
             .any_of
             .iter()

@@ -60,7 +60,7 @@ pub(super) struct SchemaReader {
 impl SchemaReader {
     /// Reads a whole schema, with its definitions.
     pub(super) fn root(&mut self, json: &Value) -> Result<SchemaPart, SchemaError> {
-        let root = self.shape(json, &[], MAX_DEPTH)?;
+        let root = self.part(json, &[], MAX_DEPTH)?;
         for table in ["$defs", "definitions"] {
             let Some(definitions) = json.get(table) else {
                 continue;
@@ -73,16 +73,16 @@ impl SchemaReader {
                 return Err(error(&[table], reason));
             }
             for (name, definition) in definitions {
-                let shape = self.shape(definition, &[table, name], MAX_DEPTH)?;
+                let part = self.part(definition, &[table, name], MAX_DEPTH)?;
                 // Source: RFC 6901, section 3.
                 let name = name.replace('~', "~0").replace('/', "~1");
-                self.definitions.insert(format!("#/{table}/{name}"), shape);
+                self.definitions.insert(format!("#/{table}/{name}"), part);
             }
         }
         Ok(root)
     }
 
-    fn shape(
+    fn part(
         &mut self,
         json: &Value,
         path: &[&str],
@@ -94,31 +94,31 @@ impl SchemaReader {
         let fields = json
             .as_object()
             .ok_or_else(|| error(path, "a schema is a JSON object"))?;
-        let mut shape = SchemaPart::default();
+        let mut part = SchemaPart::default();
         for (keyword, value) in fields {
             let at = [path, &[keyword.as_str()]].concat();
             match keyword.as_str() {
-                "type" => shape.types = types(value, &at)?,
-                "enum" => shape.values.push(values(value, &at)?),
-                "const" => shape.values.push(vec![value.clone()]),
-                "anyOf" => shape.any_of = self.shapes(value, &at, depth)?,
+                "type" => part.types = types(value, &at)?,
+                "enum" => part.values.push(values(value, &at)?),
+                "const" => part.values.push(vec![value.clone()]),
+                "anyOf" => part.any_of = self.parts(value, &at, depth)?,
                 "allOf" => {
-                    shape.all_of = self.shapes(value, &at, depth)?;
+                    part.all_of = self.parts(value, &at, depth)?;
                     let has_reference = |part: &SchemaPart| part.reference.is_some();
-                    if let Some(index) = shape.all_of.iter().position(has_reference) {
+                    if let Some(index) = part.all_of.iter().position(has_reference) {
                         let index = index.to_string();
                         let at = [&at[..], &[&index, "$ref"]].concat();
                         return Err(error(&at, "the API takes no `$ref` in `allOf`"));
                     }
                 }
-                "$ref" => shape.reference = Some(self.reference(value, &at)?),
-                "items" => shape.items = Some(Box::new(self.shape(value, &at, depth)?)),
+                "$ref" => part.reference = Some(self.reference(value, &at)?),
+                "items" => part.items = Some(Box::new(self.part(value, &at, depth)?)),
                 "minItems" => match value.as_u64() {
                     Some(0) => {}
-                    Some(1) => shape.needs_item = true,
+                    Some(1) => part.needs_item = true,
                     _ => return Err(error(&at, "the API takes 0 and 1 only")),
                 },
-                "pattern" => shape.pattern = Some(self.pattern(value, &at)?),
+                "pattern" => part.pattern = Some(self.pattern(value, &at)?),
                 "format" => check_format(value, &at)?,
                 "properties" | "required" | "additionalProperties" => {}
                 "$defs" | "definitions" if path.is_empty() => {}
@@ -131,17 +131,17 @@ impl SchemaReader {
                 }
             }
         }
-        let is_object = shape.types.contains(&JsonType::Object);
+        let is_object = part.types.contains(&JsonType::Object);
         let names_members = ["properties", "required", "additionalProperties"]
             .iter()
             .any(|keyword| fields.contains_key(*keyword));
         if is_object || names_members {
-            shape.members = Some(self.members(fields, path, depth)?);
+            part.members = Some(self.members(fields, path, depth)?);
         }
-        Ok(shape)
+        Ok(part)
     }
 
-    fn shapes(
+    fn parts(
         &mut self,
         json: &Value,
         path: &[&str],
@@ -149,11 +149,11 @@ impl SchemaReader {
     ) -> Result<Vec<SchemaPart>, SchemaError> {
         let parts = json.as_array().filter(|parts| !parts.is_empty());
         let parts = parts.ok_or_else(|| error(path, "it is a list of one schema or more"))?;
-        let shape = |(index, part): (usize, &Value)| {
+        let part = |(index, part): (usize, &Value)| {
             let index = index.to_string();
-            self.shape(part, &[path, &[&index]].concat(), depth)
+            self.part(part, &[path, &[&index]].concat(), depth)
         };
-        parts.iter().enumerate().map(shape).collect()
+        parts.iter().enumerate().map(part).collect()
     }
 
     fn members(
@@ -180,8 +180,8 @@ impl SchemaReader {
                 .as_object()
                 .ok_or_else(|| error(&at, "the properties are an object of schemas"))?;
             for (name, json) in properties {
-                let shape = self.shape(json, &[&at[..], &[name]].concat(), depth)?;
-                members.shapes.insert(name.clone(), shape);
+                let part = self.part(json, &[&at[..], &[name]].concat(), depth)?;
+                members.parts.insert(name.clone(), part);
             }
         }
         if let Some(required) = fields.get("required") {
@@ -192,7 +192,7 @@ impl SchemaReader {
                 .ok_or_else(|| error(&at, "it is a list of names"))?;
             if let Some(name) = names
                 .iter()
-                .find(|name| !members.shapes.contains_key(**name))
+                .find(|name| !members.parts.contains_key(**name))
             {
                 return Err(error(&at, format!("{name:?} is none of the properties")));
             }

@@ -67,9 +67,9 @@ impl ReplySchema {
         // In each round those get a height whose references have one.
         loop {
             let before = heights.len();
-            for (name, shape) in &self.definitions {
+            for (name, part) in &self.definitions {
                 if !heights.contains_key(name.as_str())
-                    && let Some(height) = shape.height(&heights)
+                    && let Some(height) = part.height(&heights)
                 {
                     heights.insert(name.as_str(), height);
                 }

@@ -1,4 +1,4 @@
-//! What the keys of vi do to a draft. A `|` is before the caret; `␛` in the keys is Esc.
+//! Drafts before and after keys of vi, with `|` for the caret and `␛` for the key Esc.
 
 use proptest::prelude::*;
 
