@@ -301,6 +301,10 @@ pub enum Record {
         /// True if the API refused the request for its content, so that what was new in it is left out of later ones.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         refused: bool,
+        /// True if the request was too long and is made once more behind a summary, so that a paused reply can be
+        /// continued.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        overflow: bool,
     },
     /// A tool call has its result.
     ToolResult {

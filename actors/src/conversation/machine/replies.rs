@@ -286,6 +286,7 @@ impl Machine {
             error: failure.to_string(),
             unanswered,
             refused,
+            overflow: cut.is_some(),
         }));
         effects.extend(match ending {
             Some(_) => self.end_as_asked(),

@@ -134,6 +134,7 @@ impl Machine {
             error: failure.to_string(),
             unanswered: Unanswered::Interrupted,
             refused: true,
+            overflow: false,
         })];
         effects.extend(self.fail(failure));
         effects

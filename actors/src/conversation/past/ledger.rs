@@ -236,6 +236,7 @@ impl Ledger {
             Record::ReplyFailed {
                 unanswered,
                 refused,
+                overflow,
                 ..
             } => {
                 self.replying = false;
@@ -244,7 +245,12 @@ impl Ledger {
                     jobs::mark_sent(&mut self.totals.jobs, &left_out, false);
                 }
                 self.failed = true;
-                self.push_reply(*unanswered);
+                if *overflow && self.history.is_paused() {
+                    // The summary that follows was planned with the pause, and the reply goes on behind it.
+                    self.reply.clear();
+                } else {
+                    self.push_reply(*unanswered);
+                }
             }
             Record::ToolResult {
                 id,
@@ -703,6 +709,7 @@ impl Ledger {
                 error: INTERRUPTED.to_owned(),
                 unanswered: Unanswered::Interrupted,
                 refused: false,
+                overflow: false,
             });
             self.calls().into_iter().map(|call| call.id).collect()
         } else {

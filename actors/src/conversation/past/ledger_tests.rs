@@ -72,6 +72,7 @@ fn reply_failed(unanswered: Unanswered) -> Record {
         error: "no".to_owned(),
         unanswered,
         refused: false,
+        overflow: false,
     }
 }
 
@@ -148,6 +149,7 @@ fn what_a_dead_service_left_is_ended_from_wherever_it_was() {
         error: INTERRUPTED.to_owned(),
         unanswered: Unanswered::Interrupted,
         refused: false,
+        overflow: false,
     };
     let turn_ended = Record::TurnEnded {
         run: RUN,
@@ -417,10 +419,11 @@ fn any_record() -> impl Strategy<Value = Record> {
             refused: end == 2,
             window: None,
         }),
-        (unanswered(), any::<bool>()).prop_map(|(unanswered, refused)| Record::ReplyFailed {
+        (unanswered(), 0..3_u8).prop_map(|(unanswered, why)| Record::ReplyFailed {
             error: String::new(),
             unanswered,
-            refused,
+            refused: why == 1,
+            overflow: why == 2,
         }),
         select(vec!["a", "b", "c"]).prop_map(result),
         unanswered().prop_map(|reason| Record::CallsSkipped { reason }),

@@ -263,6 +263,7 @@ impl<'a> Play<'a> {
                     error,
                     unanswered: Unanswered::Cancelled,
                     refused: end == 0,
+                    overflow: end == 1 && count == 0,
                 });
                 if self.choose(3) == 0 {
                     self.add(Record::ReplyLeftOut { by: None });

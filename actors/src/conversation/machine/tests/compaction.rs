@@ -11,6 +11,7 @@ use serde_json::json;
 use super::talk::{Talk, long};
 use super::testing::*;
 use super::*;
+use crate::conversation::messages::Resumption;
 use crate::model::ModelInfo;
 
 type Step = fn(&mut Talk) -> Vec<String>;
@@ -407,6 +408,49 @@ fn a_reply_that_fills_the_window_is_asked_for_once_more_behind_a_summary() {
     let end = talk.end(StopReason::ContextWindowExceeded, 0);
     assert!(end.contains(&"idle stopped: the model's context window is full".to_owned()));
     assert_eq!(talk.all_texts().last().unwrap(), "again");
+}
+
+/// Spec: [CONV-97] [CONV-45]
+#[test]
+fn a_paused_reply_that_is_too_long_to_go_on_goes_on_behind_a_summary_or_is_in_it() {
+    for (begun, kept) in [("I look".to_owned(), 1), (long("r2", 6000), 0)] {
+        let mut talk = described();
+        talk.described(None);
+        let paused = json!([text(&begun), web_search("w")]);
+        for json in paused.as_array().unwrap() {
+            talk.block(block(json));
+        }
+        let next = talk.end(StopReason::PauseTurn, 0);
+        assert_eq!(next, ["replied", "turn ended", "turn 2", "ask"]);
+        let next = talk.fail(too_long());
+        assert_eq!(next[..2], ["failed", "turn ended"]);
+        assert_eq!(next.last().unwrap(), "summarize");
+        let next = talk.summary("all of it");
+        let compacted = format!("compacted, {kept} kept");
+        assert_eq!(next, [compacted.as_str(), "turn 3", "ask"]);
+
+        // No reply to the prompt has ended, so it stays; what was begun of one goes on if it fits.
+        let sent = messages(&talk.machine);
+        let sent = sent.as_array().unwrap();
+        assert_eq!(sent[0]["content"][1], text(&long("p2", 1000)));
+        assert_eq!(sent[1..], [assistant(&paused)][..kept]);
+
+        // So it is wherever the service dies before it asks again.
+        let last = |is: fn(&Record) -> bool| talk.records.iter().rposition(is).unwrap();
+        let failed = last(|record| matches!(record, Record::ReplyFailed { .. }));
+        let asked = last(|record| matches!(record, Record::TurnStarted { .. }));
+        for end in failed + 1..=asked {
+            let mut again = Talk::revived(planner(10), talk.records[..end].to_vec());
+            let mut next = again.resume(Resumption::Continue).unwrap();
+            if next.last().unwrap() == "describe" {
+                next = again.described(None);
+            }
+            assert_eq!(next.last().unwrap(), "ask", "{end}");
+            assert!(again.all_texts().contains(&long("p2", 1000)), "{end}");
+        }
+        talk.say("found");
+        assert_eq!(talk.machine.run(), None);
+    }
 }
 
 /// Spec: [CONV-97]

@@ -282,7 +282,8 @@ impl World {
         let mut replies = self.talk.records.iter().rev();
         let was_paused = replies.find_map(|record| match record {
             // A reply that is not sent back leaves the pause before it.
-            Record::ReplyEnded { overflow: true, .. } => None,
+            Record::ReplyEnded { overflow: true, .. }
+            | Record::ReplyFailed { overflow: true, .. } => None,
             Record::ReplyEnded { paused, .. } => Some(*paused),
             Record::ReplyFailed { .. } => Some(false),
             Record::RunStarted { .. }
