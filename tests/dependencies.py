@@ -36,7 +36,7 @@ LICENCES = {
 # Crates of which others need two versions.
 TWICE = {
     "bitflags", "block-buffer", "cfg_aliases", "cpufeatures", "crypto-common", "digest", "getrandom", "http",
-    "itertools", "nix", "r-efi", "rand", "rand_core", "syn", "thiserror", "thiserror-impl", "webpki-roots",
+    "itertools", "nix", "r-efi", "rand", "rand_core", "sha2", "syn", "thiserror", "thiserror-impl", "webpki-roots",
     "windows-sys", "winnow",
 }
 

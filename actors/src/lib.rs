@@ -60,7 +60,7 @@
 //!
 //! `client` is the client of the Messages API over HTTP, and `journal` the journals in files; both are on by default.
 //! A program with a transport of its own and its conversations in memory does without them, and then without an HTTP
-//! client, TLS and a C compiler. `testing` is the contract for journals of other crates. This crate switches
+//! client, TLS and a C compiler. `mcp` calls tools of servers of the Model Context Protocol. `testing` is the contract for journals of other crates. This crate switches
 //! `preserve_order` and `raw_value` of `serde_json` on: what the model says is sent back as it came.
 //!
 //! # What may change
@@ -109,6 +109,8 @@ mod ids;
 pub mod journal;
 mod lexical;
 mod limit;
+#[cfg(feature = "mcp")]
+pub mod mcp;
 pub mod model;
 mod nearest;
 mod reply;

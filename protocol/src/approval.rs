@@ -16,7 +16,7 @@ pub struct Approval {
     pub call: String,
     /// The tool's name.
     pub tool: String,
-    /// The planned action: `change` or `command`.
+    /// The planned action: `change`, `command` or `mcp_call`.
     #[serde(flatten)]
     pub subject: Subject,
     /// Tells the subject from any other: SHA-256 in hexadecimal digits. An answer that allows names it.

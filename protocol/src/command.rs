@@ -1,8 +1,8 @@
-//! A planned action of a tool: a change of files, or a command.
+//! A planned action of a tool: a change of files, a command, or a call of a tool of an MCP server.
 
 use serde::{Deserialize, Serialize};
 
-use crate::FileChange;
+use crate::{FileChange, McpCall};
 
 /// A planned action of a tool, as operators are asked about it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -12,6 +12,8 @@ pub enum Subject {
     Change(FileChange),
     /// It runs a command.
     Command(CommandPlan),
+    /// It calls a tool of an MCP server.
+    McpCall(McpCall),
 }
 
 /// A command as it will run.
@@ -51,7 +53,7 @@ pub struct CommandPlan {
     pub why: Option<String>,
 }
 
-/// The access of a command to files and the network.
+/// The access of a command or an MCP server to files and the network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Access {
@@ -67,7 +69,7 @@ pub enum Access {
     Unknown,
 }
 
-/// The means that contains the commands of tools.
+/// The means that contains the commands of tools and MCP servers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Backend {
@@ -114,7 +116,7 @@ impl Subject {
     pub const fn change(&self) -> Option<&FileChange> {
         match self {
             Self::Change(change) => Some(change),
-            Self::Command(_) => None,
+            Self::Command(_) | Self::McpCall(_) => None,
         }
     }
 
@@ -123,20 +125,21 @@ impl Subject {
     pub const fn command(&self) -> Option<&CommandPlan> {
         match self {
             Self::Command(command) => Some(command),
-            Self::Change(_) => None,
+            Self::Change(_) | Self::McpCall(_) => None,
         }
     }
 
-    /// The text that an operator judges: the diff, or the command.
+    /// The text that an operator judges: the diff, the command, or the input of the call.
     #[must_use]
     pub fn body(&self) -> &str {
         match self {
             Self::Change(change) => &change.diff,
             Self::Command(plan) => &plan.command,
+            Self::McpCall(call) => &call.input,
         }
     }
 
-    /// The same without the diff of a change, for records that only name it.
+    /// The same without the diff of a change and the input of a call, for records that only name it.
     #[must_use]
     pub fn brief(self) -> Self {
         match self {
@@ -145,6 +148,10 @@ impl Subject {
                 ..change
             }),
             command @ Self::Command(_) => command,
+            Self::McpCall(call) => Self::McpCall(McpCall {
+                input: String::new(),
+                ..call
+            }),
         }
     }
 }

@@ -14,6 +14,7 @@ mod files;
 mod guidance;
 pub mod hidden;
 mod job;
+mod mcp;
 mod models;
 mod order;
 mod problem;
@@ -50,6 +51,9 @@ pub use guidance::{
     Instructions, SkillList, SkillOrder, SkillSummary, TemplateList, TemplateOrder, TemplateSummary,
 };
 pub use job::{Job, JobChange, JobChanges, JobEnd, JobList, StopJobAnswer, StopJobOrder};
+pub use mcp::{
+    AcceptMcpServer, McpCall, McpServer, McpServerList, McpState, McpTool, McpToolState,
+};
 pub use models::{ModelEntry, ModelList, ToolEntry, ToolList};
 pub use order::*;
 pub use problem::Problem;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use harness_actors::approval::{COMMAND_TOOL, Rule};
+use harness_actors::approval::Rule;
 use harness_actors::tool::is_protected;
 
 use crate::visible;
@@ -22,15 +22,11 @@ pub(super) fn remark(rule: &str) -> Option<String> {
     })
 }
 
-/// True if every path that a rule covers is protected. A rule about commands covers no path.
+/// True if every path that a rule covers is protected. A rule about commands or about calls of MCP servers covers no
+/// path.
 fn covers_only_protected(rule: &str) -> bool {
-    let Ok(parsed) = rule.parse::<Rule>() else {
-        return false;
-    };
-    let pattern = rule
-        .split_once('(')
-        .and_then(|(_, rest)| rest.strip_suffix(')'));
-    let Some(pattern) = pattern.filter(|_| parsed.tool() != COMMAND_TOOL) else {
+    let parsed = rule.parse::<Rule>().ok();
+    let Some(pattern) = parsed.as_ref().and_then(Rule::path_pattern) else {
         return false;
     };
     let has_wildcard = |name: &str| name.contains(['*', '?', '\\']);
@@ -74,6 +70,7 @@ mod tests {
             "edit(**/hooks/a)",
             "edit(.cargo/**)",
             "bash(cat .git/config)",
+            "mcp(git.AGENTS.md)",
             "no rule",
         ] {
             assert_eq!(remark(rule), None, "{rule}");

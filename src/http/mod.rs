@@ -15,6 +15,7 @@ mod guard;
 mod history;
 mod jobs;
 mod lent;
+mod mcp;
 mod models;
 mod names;
 mod problem;

@@ -106,6 +106,9 @@ kinds! {
     NoJob NOT_FOUND "no-job", "There is no such job";
     NoOutput NOT_FOUND "no-output", "No such output is kept";
     NoRule NOT_FOUND "no-rule", "There is no such rule";
+    NoMcpServer NOT_FOUND "no-mcp-server", "There is no such MCP server";
+    McpNotStarted UNPROCESSABLE_ENTITY "mcp-not-started", "The test of the MCP server failed";
+    McpNotTested CONFLICT "mcp-not-tested", "The last test of the MCP server has another result";
     OtherChange CONFLICT "other-change", "The answer is to another change";
     NoWorkflow NOT_FOUND "no-workflow", "There is no such workflow";
     NoIteration NOT_FOUND "no-iteration", "There is no such iteration";

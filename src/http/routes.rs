@@ -6,9 +6,9 @@ use actix_web::{Route, web};
 use super::guard::OPEN_ROUTE;
 use super::problem::Kind;
 use super::{
-    approvals, attachments, compaction, conversations, events, files, given, history, jobs, models,
-    prompt, queue, ready, rules, run, service, settings, shell, skills, snapshot, tools, undo,
-    usage, workflows,
+    approvals, attachments, compaction, conversations, events, files, given, history, jobs, mcp,
+    models, prompt, queue, ready, rules, run, service, settings, shell, skills, snapshot, tools,
+    undo, usage, workflows,
 };
 
 /// Adds resources to the configuration. A method that a resource does not have is answered with
@@ -79,6 +79,10 @@ pub(super) fn routes(config: &mut web::ServiceConfig) {
         "/v1/attachments/{sha256}" => GET attachments::read;
         "/v1/models" => GET models::list;
         "/v1/tools" => GET tools::list;
+        "/v1/mcp" => GET mcp::list;
+        "/v1/mcp/{name}" => PUT mcp::put, DELETE mcp::remove;
+        "/v1/mcp/{name}/test" => POST mcp::test;
+        "/v1/mcp/{name}/accept" => POST mcp::accept;
         "/v1/skills" => GET skills::skills;
         "/v1/skills/{name}" => GET skills::skill;
         "/v1/templates" => GET skills::templates;
@@ -88,7 +92,7 @@ pub(super) fn routes(config: &mut web::ServiceConfig) {
         OPEN_ROUTE => GET service::healthz;
     }
     config.default_service(web::to(|| async {
-        Kind::NotFound.answer("the routes are /events, /prompt, /cancel, /healthz, /readyz and those under /v1/conversations, /v1/workflows, /v1/approvals, /v1/rules, /v1/attachments, /v1/service, /v1/models, /v1/tools, /v1/skills and /v1/templates")
+        Kind::NotFound.answer("the routes are /events, /prompt, /cancel, /healthz, /readyz and those under /v1/conversations, /v1/workflows, /v1/approvals, /v1/rules, /v1/attachments, /v1/service, /v1/models, /v1/tools, /v1/mcp, /v1/skills and /v1/templates")
     }));
 }
 

@@ -19,6 +19,7 @@ use crate::file_search::FileSearch;
 use crate::guidance::GuidanceSources;
 use crate::proof::ProofKey;
 use crate::serve::folder_rules::KeptRules;
+use crate::serve::mcp::McpServers;
 use crate::serve::pricing::{KeptFor, Prices};
 use crate::state_dir::StateFolder;
 
@@ -73,6 +74,8 @@ pub(crate) struct HttpShared {
     pub(crate) rules: KeptRules,
     /// The tools that there are.
     pub(crate) tools: ToolShelf,
+    /// The MCP servers.
+    pub(crate) mcp: McpServers,
     /// The jobs in the background.
     pub(crate) jobs: Jobs,
     /// The outputs of commands that are kept.

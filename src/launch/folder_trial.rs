@@ -32,6 +32,7 @@ pub(crate) fn can_write(found: &SandboxSupport, folder: &Path) -> io::Result<boo
         temp: folder.to_owned(),
         access: Access::Write,
         network: false,
+        has_pipes: false,
         writable: Vec::new(),
         protected: Vec::new(),
         copies: Vec::new(),

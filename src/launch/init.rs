@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs::{self, OpenOptions};
 use std::io::{self, Read as _};
-use std::os::fd::AsFd as _;
+use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ use nix::sys::wait::WaitStatus;
 
 use super::contain::SharedWorld;
 use super::policy::LaunchPolicy;
-use super::stage::{StageLifeline, StageWord, end_of, report};
+use super::stage::{StageLifeline, StageOrder, StageWord, end_of, report};
 use super::tree;
 
 /// How often children are looked for that have ended.
@@ -40,8 +40,13 @@ const CLOSING: &str = r#"for at in /proc/self/fd/*; do at=${at##*/}; [ "$at" -gt
 /// Runs the stage to the end of the command.
 pub(super) fn run() -> io::Result<()> {
     let lifeline = StageLifeline::of_input()?;
-    let (policy, _, descriptors) = lifeline.policy()?;
-    let world = SharedWorld::from_descriptors(descriptors, &policy);
+    let StageOrder {
+        policy,
+        line: _,
+        world,
+        pipes,
+    } = lifeline.order()?;
+    let world = SharedWorld::from_descriptors(world, &policy);
     nix::unistd::setsid()?;
     prctl::set_child_subreaper(true)?;
     prctl::set_pdeathsig(on_end_of_warden(policy.containment.backend))?;
@@ -52,12 +57,13 @@ pub(super) fn run() -> io::Result<()> {
     super::bound::processes(&policy, world.is_some())?;
     super::contain::apply(&policy.containment, world.as_ref()).map_err(io::Error::other)?;
     drop(world);
-    let mut command = command(&policy)?;
+    let mut command = command(&policy, pipes)?;
     let child = command.spawn().map_err(|error| {
         let program = policy.program.first().map_or("", String::as_str);
         io::Error::other(format!("{program} cannot be started: {error}"))
     })?;
-    // What is written is the command's alone now.
+    // What is written is the command's alone now, and so are its pipes.
+    drop(command);
     let (pid, end) = end_of(child.id())?;
     let scope = tree::SignalScope::of_init(policy.containment.backend);
     let mut status = None;
@@ -106,7 +112,7 @@ fn on_end_of_warden(backend: Backend) -> Signal {
 }
 
 /// The command with its whole environment, and none of the descriptors of this process but its output.
-fn command(policy: &LaunchPolicy) -> io::Result<Command> {
+fn command(policy: &LaunchPolicy, pipes: Option<[OwnedFd; 2]>) -> io::Result<Command> {
     let mut words = policy.program.iter();
     let program = words
         .next()
@@ -123,12 +129,16 @@ fn command(policy: &LaunchPolicy) -> io::Result<Command> {
             .args(words);
         command
     };
+    let (input, written) = match pipes {
+        Some([input, written]) => (Stdio::from(input), Stdio::from(written)),
+        None => (Stdio::null(), Stdio::inherit()),
+    };
     command
         .env_clear()
         .envs(policy.environment.iter().map(|(name, value)| (name, value)))
         .current_dir(&policy.folder)
-        .stdin(Stdio::null())
-        .stdout(Stdio::inherit())
+        .stdin(input)
+        .stdout(written)
         .stderr(Stdio::from(output))
         .process_group(0);
     Ok(command)

@@ -102,6 +102,7 @@ impl OwnLauncher {
             temp,
             access,
             network,
+            has_pipes,
             writable: repository,
             protected,
             copies,
@@ -151,6 +152,7 @@ impl OwnLauncher {
             },
             temp: Some(temp),
             limits: self.limits,
+            has_pipes,
         }
     }
 

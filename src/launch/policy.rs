@@ -22,6 +22,9 @@ pub(crate) struct LaunchPolicy {
     pub(crate) temp: Option<PathBuf>,
     /// The resources that it may take, with all that it starts.
     pub(crate) limits: Limits,
+    /// True if its standard input and its standard output are pipes that come along, as the last two descriptors.
+    #[serde(default)]
+    pub(crate) has_pipes: bool,
 }
 
 /// The reach of a command. Paths are absolute and without links; those that do not exist are left out.

@@ -15,6 +15,9 @@ use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg}
 use super::contain::world;
 use super::policy::LaunchPolicy;
 
+/// The number of pipes of a program that has some.
+const PIPES: usize = 2;
+
 /// An order from the process that started a stage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum StageWord {
@@ -24,6 +27,17 @@ pub(super) enum StageWord {
     Stop,
     /// End it at once.
     End,
+}
+
+/// The order to a stage.
+pub(super) struct StageOrder {
+    pub(super) policy: LaunchPolicy,
+    /// The same as JSON.
+    pub(super) line: Vec<u8>,
+    /// The descriptors of the world that the command shares; none if it shares none.
+    pub(super) world: Vec<OwnedFd>,
+    /// The standard input and the standard output of the program, if they are pipes.
+    pub(super) pipes: Option<[OwnedFd; PIPES]>,
 }
 
 /// The standard input of a stage: the policy first, then what is to be done, and its end when the other
@@ -36,7 +50,10 @@ impl StageLifeline {
     }
 
     /// Reads the policy, as [`encode`] sends it, and not a byte more; also the descriptors that came along.
-    pub(super) fn policy(&self) -> io::Result<(LaunchPolicy, Vec<u8>, Vec<OwnedFd>)> {
+    ///
+    /// # Errors
+    /// The system's error, or what is wrong with the order.
+    pub(super) fn order(&self) -> io::Result<StageOrder> {
         let mut file = File::from(self.0.try_clone()?);
         let mut line = Vec::new();
         let mut byte = [0];
@@ -52,8 +69,14 @@ impl StageLifeline {
         }
         let length: u64 = length.parse().map_err(io::Error::other)?;
         file.take(length).read_to_end(&mut line)?;
-        let policy = serde_json::from_slice(&line).map_err(io::Error::other)?;
-        Ok((policy, line, descriptors))
+        let policy: LaunchPolicy = serde_json::from_slice(&line).map_err(io::Error::other)?;
+        let (world, pipes) = without_pipes(descriptors, policy.has_pipes)?;
+        Ok(StageOrder {
+            policy,
+            line,
+            world,
+            pipes,
+        })
     }
 
     /// Waits for a word, for the end of a process, or for that long. Tells also whether the process ended.
@@ -84,9 +107,23 @@ impl StageLifeline {
     }
 }
 
+/// Takes the pipes from the end of what came along.
+fn without_pipes(
+    mut descriptors: Vec<OwnedFd>,
+    has_pipes: bool,
+) -> io::Result<(Vec<OwnedFd>, Option<[OwnedFd; PIPES]>)> {
+    if !has_pipes {
+        return Ok((descriptors, None));
+    }
+    let others = descriptors.len().checked_sub(PIPES);
+    let pipes = others.and_then(|others| descriptors.split_off(others).try_into().ok());
+    let missing = || io::Error::other("the pipes of the program did not come along");
+    Ok((descriptors, Some(pipes.ok_or_else(missing)?)))
+}
+
 /// Reads a byte, with the descriptors that come along; tells how many bytes there were.
 pub(super) fn receive(input: &OwnedFd, byte: &mut [u8; 1]) -> io::Result<(usize, Vec<OwnedFd>)> {
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(world::NUMBER))];
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(world::NUMBER + PIPES))];
     let mut control = RecvAncillaryBuffer::new(&mut space);
     let pieces = &mut [IoSliceMut::new(byte)];
     let count = match recvmsg(input, pieces, &mut control, RecvFlags::CMSG_CLOEXEC) {

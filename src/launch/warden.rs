@@ -13,7 +13,7 @@ use nix::sys::signal::Signal;
 
 use super::contain::SharedWorld;
 use super::policy::{LaunchPolicy, Limits};
-use super::stage::{StageLifeline, StageWord, encode, end_of, report};
+use super::stage::{StageLifeline, StageOrder, StageWord, encode, end_of, report};
 use super::usage::{OWN, UsageMeter};
 use super::{SUBCOMMAND, tree};
 use crate::os::procfs::TakenResources;
@@ -26,8 +26,13 @@ const LOOKS_LATE: Duration = Duration::from_millis(320);
 /// Runs the stage to the end of the command.
 pub(super) fn run() -> io::Result<()> {
     let lifeline = StageLifeline::of_input()?;
-    let (policy, line, descriptors) = lifeline.policy()?;
-    let world = SharedWorld::from_descriptors(descriptors, &policy);
+    let StageOrder {
+        policy,
+        line,
+        world,
+        pipes,
+    } = lifeline.order()?;
+    let world = SharedWorld::from_descriptors(world, &policy);
     // What its parent leaves behind becomes this process's child.
     prctl::set_child_subreaper(true)?;
     super::contain::enter(&policy.containment, world.as_ref()).map_err(io::Error::other)?;
@@ -42,11 +47,10 @@ pub(super) fn run() -> io::Result<()> {
         .spawn()?;
     // One that has ended already has said why.
     let shared = world.as_ref().map(SharedWorld::descriptors);
-    drop(send_order(
-        &input,
-        &encode(&line),
-        shared.unwrap_or_default(),
-    ));
+    let descriptors = shared.into_iter().flatten().chain(pipes.iter().flatten());
+    drop(send_order(&input, &encode(&line), descriptors));
+    // Their other sides see their end when the program ends.
+    drop(pipes);
     watch(&lifeline, init.id(), Some(input), &policy)?;
     // Nothing uses it any more. The service would remove it, too, but may have been killed.
     if let Some(temp) = &policy.temp {

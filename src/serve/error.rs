@@ -7,6 +7,7 @@ use harness_actors::ConfigError as HarnessError;
 
 use crate::config::SettingError;
 use crate::serve::folder_rules::RulesFileError;
+use crate::serve::mcp::McpError;
 use crate::serve::pricing::PricesFileError;
 use crate::state_dir::StateError;
 
@@ -21,6 +22,8 @@ pub(crate) enum ServiceError {
     Harness(HarnessError),
     /// The rules of folders cannot be had.
     Rules(RulesFileError),
+    /// It cannot be told which MCP servers were accepted.
+    Mcp(McpError),
     /// The prices of the operator cannot be used.
     Prices(PricesFileError),
     /// The address cannot be had.
@@ -49,6 +52,7 @@ impl ServiceError {
             Self::Config(_) | Self::Harness(_) | Self::Prices(_) => 2,
             Self::State(_)
             | Self::Rules(_)
+            | Self::Mcp(_)
             | Self::Listen { .. }
             | Self::ServerEnded
             | Self::Io(_) => 1,

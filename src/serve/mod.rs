@@ -3,6 +3,7 @@
 pub(crate) mod demo;
 pub(crate) mod error;
 pub(crate) mod folder_rules;
+pub(crate) mod mcp;
 pub(crate) mod pricing;
 pub(crate) mod shutdown;
 pub(crate) mod wiring;

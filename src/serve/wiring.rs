@@ -11,6 +11,7 @@ use harness_actors::broadcast::{
 use harness_actors::budget::PriceList;
 use harness_actors::directory::{DirectoryActor, Extensions};
 use harness_actors::journal::{FolderAttachments, JsonLinesStore, StateDisk, StateSize};
+use harness_actors::mcp::{McpPool, PoolParts};
 use harness_actors::model::{
     Caching, Credential, KeyOrigin, KeyResolver, ModelSettings, NamedKeys, RetryPolicy, Transport,
 };
@@ -18,6 +19,7 @@ use harness_actors::model::{
 use harness_actors::tool::{Bash, JobTool};
 use harness_actors::tool::{
     BeforeStore, Contained, Jobs, Launch, LaunchOrder, Launcher, Launching, Outputs, Tool,
+    ToolShelf,
 };
 use harness_actors::workflow::hooks::Hooks;
 use harness_actors::workflow::keeper::{
@@ -40,6 +42,7 @@ use crate::os::fd_limits::max_open_conversations;
 use crate::serve::demo::DemoTransport;
 use crate::serve::error::ServiceError;
 use crate::serve::folder_rules::KeptRules;
+use crate::serve::mcp::{McpError, McpServers};
 use crate::serve::pricing::{BudgetPrices, KeptFor, Prices, PricesFileError};
 use crate::state_dir::{StateFolder, TOKEN_FILE};
 
@@ -118,14 +121,15 @@ pub(crate) fn start(
     let falls_back = parts.defaults.workflows_fall_back();
     let store = JsonLinesStore::within(&config.home, clock, size.clone());
     let directory = DirectoryActor::new(Arc::new(store), parts, max_open_conversations()).start();
-    let launcher = commands.launcher.0.clone();
+    let launcher = or_none(&commands.launcher);
+    let mcp = mcp_servers(config, Arc::clone(&launcher), &shelf, redaction)?;
     let workflows = WorkflowsActor::new(WorkflowParts {
         store: Arc::new(JsonLinesStore::of_workflows(&config.home, clock, size)),
         directory: Directory {
             open: directory.clone().recipient(),
             create: directory.clone().recipient(),
         },
-        launcher: launcher.unwrap_or_else(|| Arc::new(NoLauncher)),
+        launcher,
         clock,
         redaction: redaction.clone(),
         closed: closed_to_tools(config),
@@ -160,6 +164,7 @@ pub(crate) fn start(
         files: FileSearch::without(&config.home),
         rules,
         tools: shelf,
+        mcp,
         contained_by: commands.contained_by,
         commands_are_near: commands.are_near,
         jobs,
@@ -171,6 +176,22 @@ pub(crate) fn start(
         prices,
     };
     Ok(Actors { shared })
+}
+
+/// The MCP servers, of which none is started here.
+fn mcp_servers(
+    config: &LoadedConfig,
+    launcher: Arc<dyn Launcher>,
+    shelf: &ToolShelf,
+    redaction: &Redaction,
+) -> Result<McpServers, McpError> {
+    let pool = McpPool::new(PoolParts {
+        launcher,
+        passed: config.command_env.clone(),
+        redaction: redaction.clone(),
+        closed: closed_to_tools(config),
+    });
+    McpServers::within(&config.home, pool, shelf.clone(), redaction.clone())
 }
 
 /// The files that go with messages.
@@ -228,6 +249,12 @@ impl Commands {
             are_near: Arc::new(|| false),
         }
     }
+}
+
+/// A launcher that may be one that starts nothing.
+fn or_none(launcher: &Launching) -> Arc<dyn Launcher> {
+    let launcher = launcher.0.clone();
+    launcher.unwrap_or_else(|| Arc::new(NoLauncher))
 }
 
 /// The launcher where nothing contains commands.

@@ -1,17 +1,21 @@
 #!/usr/bin/env bash
-# Checks the service against independent servers and clients of the Messages API.
+# Checks the service against independent servers and clients of the Messages API, and MCP servers.
 #
 #   tests/counterparts/run.sh               all checks
 #   HARNESS_BIN=… tests/counterparts/run.sh the same, with a binary that is built already
 #   tests/counterparts/run.sh --gateway     behind LiteLLM's gateway, which is large, and nothing else
 #
-# llmock, llama.cpp's server and the vendor's client (Python), aimock and the vendor's client (Node) are
-# installed below target/counterparts on the first run, with the package managers' own settings. Installing
+# llmock, llama.cpp's server and the vendor's client (Python), aimock and the vendor's client (Node), and public MCP
+# servers of both, are installed below target/counterparts on the first run, with the package managers' own settings. Installing
 # them may take a quarter of an hour, and so may all checks together. Exits with 1 if a check fails, and 124 if the time is up.
 set -euo pipefail
 
 LLMOCK=llmock==0.2.2
-NODE=(@copilotkit/aimock@1.43.0 @anthropic-ai/sdk@1.14.0)
+NODE=(@copilotkit/aimock@1.43.0 @anthropic-ai/sdk@1.14.0 @modelcontextprotocol/server-everything@2026.8.31
+    @modelcontextprotocol/server-filesystem@2026.8.31 @modelcontextprotocol/server-memory@2026.8.31)
+MCP=(mcp-server-git==2026.10.19 mcp-server-time==2026.10.19 mcp-server-fetch==2026.10.24)
+# It works with the older library only.
+MCP_OLD=(mcp-server-sqlite==2025.4.25 'mcp<2')
 CLIENT=anthropic==2.14.0
 LLAMACPP=(xllamacpp==2026.10.11549 gguf==0.19.0)
 # What the gateway needs of its extra `proxy`, of which one package is not in every index.
@@ -40,6 +44,16 @@ install_python() {
     [[ -x "$venv/bin/python" ]] || bounded python3 -m venv "$venv"
     bounded "$venv/bin/python" -m pip install --quiet --disable-pip-version-check \
         "$LLMOCK" "$CLIENT" "${LLAMACPP[@]}"
+    install_servers mcp "${MCP[@]}"
+    install_servers mcp-old "${MCP_OLD[@]}"
+}
+
+# Installs packages into a folder of their own.
+install_servers() {
+    local folder="$COUNTERPARTS/$1"
+    shift
+    [[ -x "$folder/bin/python" ]] || bounded python3 -m venv "$folder"
+    bounded "$folder/bin/python" -m pip install --quiet --disable-pip-version-check "$@"
 }
 
 install_node() {
@@ -75,4 +89,5 @@ bounded "$venv/bin/python" "$root/tests/counterparts/llmock_check.py" || status=
 bounded "$venv/bin/python" "$root/tests/counterparts/llamacpp_check.py" || status=$?
 bounded node "$root/tests/counterparts/aimock_check.mjs" || status=$?
 bounded "$venv/bin/python" "$root/tests/counterparts/sdk_check.py" --seed 1 || status=$?
+bounded "$venv/bin/python" "$root/tests/counterparts/mcp_check.py" || status=$?
 exit "$status"

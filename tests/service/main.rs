@@ -52,6 +52,7 @@ mod keys;
 mod life;
 mod limits;
 mod logs;
+mod mcp;
 mod orders;
 mod other_shell;
 mod others;

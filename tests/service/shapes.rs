@@ -189,6 +189,7 @@ async fn empty_lists(held: &mut Held, home: &Path) {
         &["approvals", "--all", "--json"],
         &["jobs", "--json"],
         &["rules", "--json"],
+        &["mcp", "--json"],
         &["workflow", "list", "--all", "--json"],
     ] {
         let list = one(home, line).await;
@@ -291,6 +292,12 @@ async fn of_the_service(held: &mut Held, home: &Path) {
     std::fs::write(skill.join("SKILL.md"), text).unwrap();
     let skills = items(held, home, &["skills", "--json"], "guidance").await;
     assert_eq!(skills[0]["name"], "x");
+    let entry = json!({"command": "true", "env": {"A": "b"}, "access": "read"});
+    let servers = json!({"mcpServers": {"x": entry}});
+    std::fs::write(home.join(".harness/mcp.json"), servers.to_string()).unwrap();
+    let servers = items(held, home, &["mcp", "--json"], "mcp-server").await;
+    assert_eq!(servers[0]["state"], "new");
+    items(held, home, &["mcp", "remove", "x", "--json"], "mcp-server").await;
 }
 
 /// Spec: [CLI-346]

@@ -5,7 +5,7 @@ use harness_protocol::{Approval, CommandPlan, FileChange, Subject, words};
 use crate::diff::Diff;
 use crate::theme::Token;
 
-/// The subject of an approval, without the diff or the command. Paths are those below that folder, if
+/// The subject of an approval, without the diff, the command or the input. Paths are those below that folder, if
 /// they are there.
 pub(crate) fn head(approval: &Approval, folder: Option<&str>) -> String {
     let about = match &approval.subject {
@@ -20,6 +20,7 @@ pub(crate) fn head(approval: &Approval, folder: Option<&str>) -> String {
             },
             ..plan.clone()
         }),
+        Subject::McpCall(call) => words::mcp_call(call),
     };
     format!("{}: {about}", approval.tool)
 }
@@ -41,10 +42,10 @@ pub(crate) enum ShownSubject {
     Diff(Diff),
 }
 
-/// The view of a subject, without its head: the diff or the command, and what belongs to it.
+/// The view of a subject, without its head: the diff, the command or the input, and what belongs to it.
 pub(crate) fn subject(subject: &Subject) -> Vec<ShownSubject> {
     let line = |(line, token)| ShownSubject::Line(line, token);
-    match subject {
+    let mut shown: Vec<ShownSubject> = match subject {
         Subject::Change(change) => {
             let cut = "the diff goes on; harness approvals --json has no more of it either";
             let cut = change.diff_cut.then(|| (cut.to_owned(), Token::Error));
@@ -53,19 +54,22 @@ pub(crate) fn subject(subject: &Subject) -> Vec<ShownSubject> {
             before.chain([diff]).chain(cut.map(line)).collect()
         }
         Subject::Command(plan) => command_lines(plan),
-    }
+        Subject::McpCall(call) => exact_lines(&call.input).collect(),
+    };
+    shown.extend(words::beyond_undo(subject).map(ShownSubject::Sentence));
+    shown
 }
 
-/// The sentences about what does not hold a command on this machine.
+/// The sentences about what does not hold a command or an MCP server on this machine.
 pub(crate) fn caveats(subject: &Subject) -> Vec<String> {
-    match subject {
-        Subject::Change(_) => Vec::new(),
-        Subject::Command(plan) => {
-            let gaps = plan.gaps.iter();
-            gaps.map(|gap| format!("not held: {}", in_one_line(gap)))
-                .collect()
-        }
-    }
+    let gaps = match subject {
+        Subject::Change(_) => return Vec::new(),
+        Subject::Command(plan) => &plan.gaps,
+        Subject::McpCall(call) => &call.gaps,
+    };
+    let gaps = gaps.iter();
+    gaps.map(|gap| format!("not held: {}", in_one_line(gap)))
+        .collect()
 }
 
 /// The lines of a subject, without its head.
@@ -93,28 +97,31 @@ fn remarks(change: &FileChange) -> impl Iterator<Item = (String, Token)> {
 /// The view of a command: the command first. The model's words are one line, so that none of them looks like one of the
 /// command.
 fn command_lines(plan: &CommandPlan) -> Vec<ShownSubject> {
-    let command = plan.command.split('\n');
-    let command = command.map(|line| ShownSubject::Line(as_the_shell_reads(line), Token::Text));
     let itself = "this command could answer approvals itself".to_owned();
     let itself = plan
         .answers_itself
         .then_some(ShownSubject::Line(itself, Token::Error));
     let why = plan.why.iter();
     let why = why.map(|why| format!("the model says: {}", in_one_line(why)));
-    let sentences = why.chain(words::beyond_undo(plan));
-    command
+    exact_lines(&plan.command)
         .chain(itself)
-        .chain(sentences.map(ShownSubject::Sentence))
+        .chain(why.map(ShownSubject::Sentence))
         .collect()
+}
+
+/// The lines of a command or an input, of which every character counts.
+fn exact_lines(text: &str) -> impl Iterator<Item = ShownSubject> {
+    let lines = text.split('\n');
+    lines.map(|line| ShownSubject::Line(exact_line(line), Token::Text))
 }
 
 fn in_one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// A line of a command in which nothing looks like something else: tabs and the blanks at its end are to be
-/// seen, and so is what looks like a blank or like nothing, and is neither to a shell.
-fn as_the_shell_reads(line: &str) -> String {
+/// A line of a command or an input in which nothing looks like something else: tabs and the blanks at its end are to
+/// be seen, and so is what looks like a blank or like nothing, and is neither to a shell.
+fn exact_line(line: &str) -> String {
     let kept = line.trim_end_matches([' ', '\t']);
     let mut shown = String::with_capacity(line.len());
     for (at, character) in line.char_indices() {
@@ -134,4 +141,37 @@ fn as_the_shell_reads(line: &str) -> String {
 /// A character as its number.
 fn code(character: char, shown: &mut String) {
     shown.push_str(&format!("<{:04X}>", u32::from(character)));
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// Spec: [APPR-816] [APPR-817]
+    #[test]
+    fn a_call_is_shown_with_its_whole_input() {
+        let input = "{\n  \"text\": \"a\u{a0}b\u{200d}\",\n  \"tab\": \"\\t\"\n} ";
+        let approval = json!({"id": 1, "run_id": 7, "call": "t", "tool": "mcp__git__git_log",
+            "mcp_call": {"server": "git", "tool": "git_log", "input": input, "access": "write",
+                "network": true, "backend": "namespaces", "contained": true, "gaps": ["one  gap"]},
+            "digest": "d", "because": "b", "scopes": ["once"]});
+        let approval: Approval = serde_json::from_value(approval).unwrap();
+        assert_eq!(
+            head(&approval, Some("/home/ana")),
+            "mcp__git__git_log: git.git_log, writes, network, contained by namespaces"
+        );
+        assert_eq!(
+            subject_lines(&approval.subject),
+            [
+                "{",
+                "  \"text\": \"a<00A0>b<200D>\",",
+                "  \"tab\": \"\\t\"",
+                "}·",
+                "undo does not cover: what the server git does",
+                "not held: one gap",
+            ]
+        );
+    }
 }

@@ -6,7 +6,7 @@ use super::command_line::{self, Complex, LineCommands, ShellWord};
 use super::glob::{self, Glob};
 use super::{loose, programs};
 
-/// The reach of a command, or the one that a rule allows.
+/// The reach of a command or an MCP server, or the one that a rule allows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum CommandReach {
     /// Neither the network nor what is outside of the containment.
@@ -18,12 +18,26 @@ pub(super) enum CommandReach {
 }
 
 impl CommandReach {
-    /// The reach of a command. An access that is not known is the widest.
+    /// The reach of a command.
     pub(super) const fn for_plan(plan: &CommandPlan) -> Self {
-        match plan.access {
+        Self::new(plan.access, plan.network)
+    }
+
+    /// The reach with an access, and with the network if `network` is true. An access that is not known is the widest.
+    pub(super) const fn new(access: Access, network: bool) -> Self {
+        match access {
             Access::Full | Access::Unknown => Self::Full,
-            Access::Read | Access::Write if plan.network => Self::Network,
+            Access::Read | Access::Write if network => Self::Network,
             Access::Read | Access::Write => Self::Near,
+        }
+    }
+
+    /// The reason why an operator is asked about so much. `None` if there is none.
+    pub(super) const fn reason(self) -> Option<&'static str> {
+        match self {
+            Self::Near => None,
+            Self::Network => Some("it may reach the network"),
+            Self::Full => Some("it has full access, so nothing contains it"),
         }
     }
 

@@ -5,7 +5,7 @@ use harness_protocol::{Access, ApprovalMode, CommandPlan, RuleAction, hidden};
 use super::command_line::{self, Complex, LineCommands};
 use super::command_pattern::CommandReach;
 use super::loose;
-use super::policy::{ApprovalPolicy, Decision, refuse};
+use super::policy::{ApprovalPolicy, Decision, NOT_HELD, refuse};
 use super::programs;
 use super::removal::ProtectedFolders;
 use super::rule::Rule;
@@ -168,25 +168,20 @@ impl ApprovalPolicy<'_> {
 
     /// Why an operator is asked, in one line.
     fn because(&self, line: &ParsedCommand<'_>) -> String {
-        let mut reasons = Vec::new();
-        match line.reach {
-            CommandReach::Full => {
-                reasons.push("it has full access, so nothing contains it".to_owned());
-            }
-            CommandReach::Network => reasons.push("it may reach the network".to_owned()),
-            CommandReach::Near if line.reads() => {}
-            CommandReach::Near => match self.mode {
-                ApprovalMode::Ask | ApprovalMode::Edits => {
+        let mut reasons: Vec<String> = line.reach.reason().map(str::to_owned).into_iter().collect();
+        match self.mode {
+            ApprovalMode::Ask | ApprovalMode::Edits => {
+                if line.reach == CommandReach::Near && !line.reads() {
                     reasons.push("the mode asks before every command".to_owned());
                 }
-                ApprovalMode::Plan | ApprovalMode::Sandbox | ApprovalMode::Locked => {}
-            },
+            }
+            ApprovalMode::Plan | ApprovalMode::Sandbox | ApprovalMode::Locked => {}
         }
         if line.plan.answers_itself {
             reasons.push("it could answer approvals itself".to_owned());
         }
         if !line.plan.contained && line.reach != CommandReach::Full {
-            reasons.push("nothing holds it to what it may reach".to_owned());
+            reasons.push(NOT_HELD.to_owned());
         }
         if let Some(file) = &line.plan.changeable_program {
             reasons.push(format!(

@@ -1,4 +1,4 @@
-//! Decides whether a tool may change something or run a command: rules, then the mode.
+//! Decides whether a tool may change something, run a command or call an MCP server: rules, then the mode.
 
 mod approver;
 mod book;
@@ -7,6 +7,8 @@ mod command_pattern;
 mod command_policy;
 mod glob;
 mod loose;
+mod mcp_pattern;
+mod mcp_policy;
 mod policy;
 mod programs;
 mod removal;
@@ -19,4 +21,4 @@ pub use book::{FolderRules, NO_INODE, RuleBook};
 pub(crate) use command_line::{PlainLine, plain_line};
 pub use policy::{ApprovalPolicy, Decision};
 pub(crate) use rule::covers_path;
-pub use rule::{COMMAND_TOOL, MAX_RULE, Rule, RuleError};
+pub use rule::{COMMAND_TOOL, MAX_RULE, MCP_NAMES, MCP_TOOL, Rule, RuleError};

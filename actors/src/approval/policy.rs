@@ -8,6 +8,9 @@ use harness_protocol::{
 
 use super::Rule;
 
+/// The reason of an approval of a command or a call of an MCP server that the containment does not hold.
+pub(super) const NOT_HELD: &str = "nothing holds it to what it may reach";
+
 /// The facts about a planned action of a tool.
 #[derive(Debug, Clone, Copy)]
 pub struct ApprovalPolicy<'a> {
@@ -44,6 +47,7 @@ impl ApprovalPolicy<'_> {
         match subject {
             Subject::Change(change) => self.decide_change(tool, change),
             Subject::Command(plan) => self.decide_command(tool, plan),
+            Subject::McpCall(call) => self.decide_mcp_call(call),
         }
     }
 

@@ -1,5 +1,5 @@
-//! Rules such as `edit(src/**)` and `bash(cargo test *)`: a tool, and the paths in the folder of the
-//! conversation or the commands that the rule is about.
+//! Rules such as `edit(src/**)`, `bash(cargo test *)` and `mcp(git.git_log *)`: a tool, and the paths in the folder of
+//! the conversation, the commands or the calls of MCP servers that the rule is about.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,16 +10,23 @@ use harness_protocol::RuleAction;
 use super::command_line::{Complex, LineCommands};
 use super::command_pattern::{CommandPattern, CommandReach, suggested};
 use super::glob::{self, Glob, wild};
+use super::mcp_pattern::{self, McpPattern};
 
 /// The tool whose rules are about commands.
 pub const COMMAND_TOOL: &str = "bash";
+/// The word in place of a tool in rules about calls of MCP servers.
+pub const MCP_TOOL: &str = "mcp";
+/// The beginning of the names by which the model calls tools of MCP servers. No rule is about such a name.
+pub const MCP_NAMES: &str = "mcp__";
 /// How long a rule may be, in bytes.
 pub const MAX_RULE: usize = 4096;
 
-/// How a rule about paths is written.
+/// The way to write a rule about paths.
 const OF_PATHS: &str = "write it like edit(src/**)";
-/// How a rule about commands is written.
+/// The way to write a rule about commands.
 const OF_COMMANDS: &str = "write it like bash(cargo test *)";
+/// The way to write a rule about calls of MCP servers.
+const OF_MCP_CALLS: &str = "write it like mcp(git.git_log *)";
 
 /// A rule. Its text is its value: `tool(pattern)`.
 ///
@@ -31,12 +38,25 @@ const OF_COMMANDS: &str = "write it like bash(cargo test *)";
 /// matches any further words, also none, and within a word for any characters of it. `;` separates several. `bash(…)` lets a
 /// command have neither the network nor full access, `bash+network(…)` the network as well, and
 /// `bash!full(…)` is about commands with full access.
+///
+/// For [`MCP_TOOL`] it is `SERVER.TOOL`, with ` *` at the end or without it: the input may be anything. The first dot
+/// separates the names, and `*` matches any characters within one of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rule {
     tool: String,
     pattern: String,
-    /// The pattern for commands, if the rule is about some.
-    command: Option<CommandPattern>,
+    kind: PatternKind,
+}
+
+/// The pattern of a rule, by the actions that it covers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum PatternKind {
+    /// Changes at paths, which the text of the pattern matches.
+    Paths,
+    /// Commands.
+    Commands(CommandPattern),
+    /// Calls of tools of MCP servers.
+    McpCalls(McpPattern),
 }
 
 /// Why a text is no rule.
@@ -54,16 +74,20 @@ impl Rule {
     ///
     /// # Errors
     /// Why it is none, or none of that action: one that allows has no wildcard behind a program that runs
-    /// its arguments.
+    /// its arguments, and none in the name of a server.
     pub fn made(text: &str, action: RuleAction) -> Result<Self, RuleError> {
         let rule: Self = text.parse()?;
-        let too_wide = rule.command.as_ref().and_then(CommandPattern::too_wide);
+        let (too_wide, way_out) = match &rule.kind {
+            PatternKind::Paths => (None, OF_PATHS),
+            PatternKind::Commands(command) => (command.too_wide(), "write out the whole command"),
+            PatternKind::McpCalls(calls) => (calls.too_wide(), "write out the name of the server"),
+        };
         match (action, too_wide) {
             (RuleAction::Allow, Some(reason)) => Err(RuleError {
                 text: text.to_owned(),
                 kind: " that allows",
                 reason: reason.to_owned(),
-                way_out: "write out the whole command",
+                way_out,
             }),
             (RuleAction::Allow, None) => Ok(rule),
             (RuleAction::Ask | RuleAction::Deny | RuleAction::Unknown, _) => Ok(rule),
@@ -83,7 +107,7 @@ impl Rule {
         Self {
             tool: tool.to_owned(),
             pattern,
-            command: None,
+            kind: PatternKind::Paths,
         }
     }
 
@@ -106,9 +130,18 @@ impl Rule {
         let rule = Self {
             tool: tool.to_owned(),
             pattern,
-            command: Some(command),
+            kind: PatternKind::Commands(command),
         };
         (rule.to_string().len() <= MAX_RULE).then_some(rule)
+    }
+
+    /// The rule that is offered for a call of a tool of an MCP server: this tool with any input. `None` if a rule
+    /// cannot write the names, or would be too long.
+    pub(super) fn for_mcp_call(server: &str, tool: &str) -> Option<Self> {
+        let pattern = mcp_pattern::suggested(server, tool)?;
+        let text = format!("{MCP_TOOL}({pattern})");
+        let rule = text.parse().ok();
+        rule.filter(|_| text.len() <= MAX_RULE)
     }
 
     /// The tool that it is about.
@@ -117,21 +150,47 @@ impl Rule {
         &self.tool
     }
 
+    /// The pattern, if the rule is about paths.
+    #[must_use]
+    pub fn path_pattern(&self) -> Option<&str> {
+        match &self.kind {
+            PatternKind::Paths => Some(&self.pattern),
+            PatternKind::Commands(_) | PatternKind::McpCalls(_) => None,
+        }
+    }
+
     /// Whether the rule covers that path for that tool.
     #[must_use]
     pub fn covers(&self, tool: &str, path: &str) -> bool {
-        self.command.is_none() && self.tool == tool && covers_path(&self.pattern, path)
+        let pattern = self.path_pattern().filter(|_| self.tool == tool);
+        pattern.is_some_and(|pattern| covers_path(pattern, path))
+    }
+
+    /// True if the rule covers calls of that tool of that MCP server.
+    pub(super) fn covers_mcp_call(&self, server: &str, tool: &str) -> bool {
+        match &self.kind {
+            PatternKind::McpCalls(calls) => calls.covers(server, tool),
+            PatternKind::Paths | PatternKind::Commands(_) => false,
+        }
+    }
+
+    /// The pattern, if the rule is about commands of that tool.
+    fn command_pattern(&self, tool: &str) -> Option<&CommandPattern> {
+        match &self.kind {
+            PatternKind::Commands(command) if self.tool == tool => Some(command),
+            PatternKind::Paths | PatternKind::Commands(_) | PatternKind::McpCalls(_) => None,
+        }
     }
 
     /// Whether the rule, if it allows, covers one command for that tool.
     pub(super) fn allows_command(&self, tool: &str, words: &[String], reach: CommandReach) -> bool {
-        let command = self.command.as_ref().filter(|_| self.tool == tool);
+        let command = self.command_pattern(tool);
         command.is_some_and(|command| command.allows(words, reach))
     }
 
     /// True if the rule, if it denies or asks, is about commands for that tool which reach so far.
     pub(super) fn limits_commands(&self, tool: &str, reach: CommandReach) -> bool {
-        let command = self.command.as_ref().filter(|_| self.tool == tool);
+        let command = self.command_pattern(tool);
         command.is_some_and(|command| reach >= command.reach())
     }
 
@@ -143,15 +202,17 @@ impl Rule {
         parts: Result<&LineCommands, &Complex>,
         reach: CommandReach,
     ) -> bool {
-        let command = self.command.as_ref().filter(|_| self.tool == tool);
+        let command = self.command_pattern(tool);
         command.is_some_and(|command| command.touches(line, parts, reach))
     }
 }
 
 impl fmt::Display for Rule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let reach = self.command.as_ref().map(CommandPattern::reach);
-        let suffix = reach.map_or("", CommandReach::suffix);
+        let suffix = match &self.kind {
+            PatternKind::Commands(command) => command.reach().suffix(),
+            PatternKind::Paths | PatternKind::McpCalls(_) => "",
+        };
         write!(f, "{}{suffix}({})", self.tool, self.pattern)
     }
 }
@@ -165,16 +226,18 @@ impl FromStr for Rule {
             .into_iter()
             .find_map(|reach| Some((name.strip_suffix(reach.suffix())?, reach)))
             .unwrap_or((name, CommandReach::Near));
-        let is_of_commands = tool == COMMAND_TOOL;
+        let has_mcp_name = tool.starts_with(MCP_NAMES);
+        let way_out = match tool {
+            COMMAND_TOOL => OF_COMMANDS,
+            MCP_TOOL => OF_MCP_CALLS,
+            _ if has_mcp_name => OF_MCP_CALLS,
+            _ => OF_PATHS,
+        };
         let refuse = |reason: &str| RuleError {
             text: text.to_owned(),
             kind: "",
             reason: reason.to_owned(),
-            way_out: if is_of_commands {
-                OF_COMMANDS
-            } else {
-                OF_PATHS
-            },
+            way_out,
         };
         if name == text {
             return Err(refuse("it has no pattern"));
@@ -186,21 +249,29 @@ impl FromStr for Rule {
         if tool.is_empty() || !tool.chars().all(is_of_name) {
             return Err(refuse("it begins with no tool"));
         }
-        let command = if is_of_commands {
-            let parsed = CommandPattern::parse(reach, pattern);
-            let has = |complex| format!("it is about plain words and quotes, and has {complex}");
-            Some(parsed.map_err(|complex| refuse(&has(complex)))?)
-        } else {
-            if reach != CommandReach::Near {
+        let kind = match tool {
+            COMMAND_TOOL => {
+                let parsed = CommandPattern::parse(reach, pattern);
+                let has =
+                    |complex| format!("it is about plain words and quotes, and has {complex}");
+                PatternKind::Commands(parsed.map_err(|complex| refuse(&has(complex)))?)
+            }
+            _ if reach != CommandReach::Near => {
                 return Err(refuse("only rules about commands say how far they reach"));
             }
-            check_path(pattern).map_err(refuse)?;
-            None
+            MCP_TOOL => PatternKind::McpCalls(McpPattern::parse(pattern).map_err(refuse)?),
+            _ if has_mcp_name => {
+                return Err(refuse("a rule about a tool of an MCP server names both"));
+            }
+            _ => {
+                check_path(pattern).map_err(refuse)?;
+                PatternKind::Paths
+            }
         };
         Ok(Self {
             tool: tool.to_owned(),
             pattern: pattern.to_owned(),
-            command,
+            kind,
         })
     }
 }

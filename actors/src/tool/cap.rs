@@ -3,24 +3,24 @@
 use crate::secret::Redaction;
 
 /// How much text a tool puts into its result, in bytes.
-pub(super) const MAX_TEXT_BYTES: usize = 128 * 1024;
+pub(crate) const MAX_TEXT_BYTES: usize = 128 * 1024;
 /// How much text any result may be, in bytes, JSON and escapes included.
 pub(super) const MAX_RESULT_BYTES: usize = 1024 * 1024;
 
 /// The part of a text that a tool shows.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct CappedText {
-    pub(super) text: String,
+pub(crate) struct CappedText {
+    pub(crate) text: String,
     /// Whether there is more of it.
-    pub(super) is_cut: bool,
+    pub(crate) is_cut: bool,
     /// Whether the last line is shown to its end.
-    pub(super) ends_line: bool,
+    pub(crate) ends_line: bool,
 }
 
 /// The whole lines at the start of a text that have at most `max` bytes together; part of a line if
 /// the first one is longer. Secrets are taken out before the cut. A text over `max` may have been
 /// cut before: what may be the start of a secret at its end is not shown.
-pub(super) fn capped(text: &str, max: usize, redaction: &Redaction) -> CappedText {
+pub(crate) fn capped(text: &str, max: usize, redaction: &Redaction) -> CappedText {
     if text.len() <= max {
         let whole = redaction.apply(text.to_owned());
         // Only a secret of many short lines is longer when it is taken out.

@@ -110,6 +110,9 @@ pub struct LaunchOrder {
     pub access: Access,
     /// Whether it may reach the network.
     pub network: bool,
+    /// True if two pipes are sent behind the launcher's own descriptors: the program's standard input and its standard
+    /// output. The output of the process is the program's standard error alone then.
+    pub has_pipes: bool,
     /// Folders besides that of the conversation that it sees, and may write if its access is to write.
     pub writable: Vec<PathBuf>,
     /// Paths among those that may not be changed, whether they are there or not. A folder that is also among those that

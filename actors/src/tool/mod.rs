@@ -43,6 +43,10 @@ pub use actor::ToolActor;
 pub use approved::ApprovedContents;
 pub use bash::{Bash, JobTool, Jobs, OutputRange, Outputs};
 pub(crate) use bash::{Lifeline, ProcessEnd, TempFolder, environment, linked, run_into};
+#[cfg(feature = "mcp")]
+pub(crate) use bash::{run_with_pipes, server_reach};
+#[cfg(feature = "mcp")]
+pub(crate) use cap::{MAX_TEXT_BYTES, capped};
 pub use change::{BeforeStore, FileUndo};
 pub use closed::{check_opened as check_opened_file, check_path as check_closed_path};
 pub use definition::{Cancellation, Tool, ToolCall, ToolContext, ToolFuture, Touched};

@@ -52,6 +52,11 @@ impl Launcher for PlainLauncher {
     }
 
     fn launch(&self, order: &LaunchOrder) -> io::Result<Launch> {
+        if order.has_pipes {
+            return Err(io::Error::other(
+                "this launcher starts no program that is talked with",
+            ));
+        }
         let mut process = Command::new("bash");
         process
             .args(["--norc", "--noprofile", "-c", WARDEN, "warden"])

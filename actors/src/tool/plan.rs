@@ -63,6 +63,7 @@ pub fn digest(subject: &Subject) -> String {
     let json = match subject {
         Subject::Change(change) => serde_json::to_vec(change),
         Subject::Command(plan) => serde_json::to_vec(plan),
+        Subject::McpCall(call) => serde_json::to_vec(call),
     };
     sha256(&json.unwrap_or_default())
 }

@@ -10,10 +10,14 @@ use nix::sys::socket::{ControlMessage, MsgFlags, UnixAddr, sendmsg};
 ///
 /// # Errors
 /// The system's error: the process may have ended.
-pub fn send_order(mut input: &UnixStream, order: &[u8], descriptors: &[OwnedFd]) -> io::Result<()> {
+pub fn send_order<'d>(
+    mut input: &UnixStream,
+    order: &[u8],
+    descriptors: impl IntoIterator<Item = &'d OwnedFd>,
+) -> io::Result<()> {
     let mut sent = 0;
-    if !descriptors.is_empty() {
-        let numbers: Vec<RawFd> = descriptors.iter().map(AsRawFd::as_raw_fd).collect();
+    let numbers: Vec<RawFd> = descriptors.into_iter().map(AsRawFd::as_raw_fd).collect();
+    if !numbers.is_empty() {
         let (pieces, rights) = ([IoSlice::new(order)], [ControlMessage::ScmRights(&numbers)]);
         let flags = MsgFlags::empty();
         sent = sendmsg::<UnixAddr>(input.as_raw_fd(), &pieces, &rights, flags, None)?;

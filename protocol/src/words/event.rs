@@ -13,7 +13,7 @@ use super::web::{in_line, web_step};
 use super::workflow::workflow_record;
 use crate::{
     Access, ActivityState, Backend, CommandPlan, EndOutcome, Event, FileChange, HeldRule, JobEnd,
-    ModelFallback, Subject, WebStep,
+    McpCall, ModelFallback, Subject, WebStep,
 };
 
 /// An event in words.
@@ -346,13 +346,27 @@ pub fn subject(subject: &Subject) -> String {
     match subject {
         Subject::Change(change) => changed(change),
         Subject::Command(plan) => command(plan),
+        Subject::McpCall(call) => mcp_call(call),
     }
 }
 
-/// The effects of a command that no undo takes back, for example `undo does not cover: the network`. `None` if it covers
-/// all that the command may do.
+/// The effects of a planned action that no undo takes back, for example `undo does not cover: the network`. `None` if
+/// it covers all that the action may do.
 #[must_use]
-pub fn beyond_undo(plan: &CommandPlan) -> Option<String> {
+pub fn beyond_undo(subject: &Subject) -> Option<String> {
+    let effects = match subject {
+        Subject::Change(_) => return None,
+        Subject::Command(plan) => command_effects(plan),
+        Subject::McpCall(call) => {
+            let only_reads = call.access == Access::Read && !call.network && call.contained;
+            (!only_reads).then(|| format!("what the server {} does", call.server))
+        }
+    };
+    effects.map(|effects| format!("undo does not cover: {effects}"))
+}
+
+/// The effects of a command that no undo takes back. `None` if there are none.
+fn command_effects(plan: &CommandPlan) -> Option<String> {
     let is_full = plan.access == Access::Full;
     let effects = [
         (
@@ -364,37 +378,57 @@ pub fn beyond_undo(plan: &CommandPlan) -> Option<String> {
     ];
     let effects = effects.iter().filter(|(is_possible, _)| *is_possible);
     let effects: Vec<&str> = effects.map(|(_, effect)| *effect).collect();
-    (!effects.is_empty()).then(|| format!("undo does not cover: {}", effects.join(", ")))
+    (!effects.is_empty()).then(|| effects.join(", "))
 }
 
 /// The conditions that a command runs under, without the command itself: `runs in /src, writes, no network, contained
 /// by landlock`.
 #[must_use]
 pub fn command(plan: &CommandPlan) -> String {
-    let access = match plan.access {
-        Access::Read => "reads",
-        Access::Write => "writes",
-        Access::Full => "full access",
-        Access::Unknown => "unknown access",
-    };
-    let network = match plan.access {
-        Access::Full => "",
-        _ if plan.network => ", network",
-        _ => ", no network",
-    };
     let background = if plan.background {
         ", in the background"
     } else {
         ""
     };
-    let contained = match plan.backend {
+    format!(
+        "runs in {}, {}{background}, {}",
+        plan.folder,
+        reach(plan.access, plan.network),
+        containment(plan.backend)
+    )
+}
+
+/// The tool of an MCP server and the conditions that the server runs under, without the input: `git.git_log, writes, no
+/// network, contained by landlock`.
+#[must_use]
+pub fn mcp_call(call: &McpCall) -> String {
+    format!(
+        "{}.{}, {}, {}",
+        call.server,
+        call.tool,
+        reach(call.access, call.network),
+        containment(call.backend)
+    )
+}
+
+/// The access to files and the network, for example `writes, no network`. Full access has the network in any case.
+fn reach(access: Access, network: bool) -> String {
+    let files = match access {
+        Access::Read => "reads",
+        Access::Write => "writes",
+        Access::Full => return "full access".to_owned(),
+        Access::Unknown => "unknown access",
+    };
+    let network = if network { "network" } else { "no network" };
+    format!("{files}, {network}")
+}
+
+/// The means of containment, for example `contained by landlock`.
+fn containment(backend: Backend) -> String {
+    match backend {
         Backend::None => "not contained".to_owned(),
         backend => format!("contained by {}", backend.name()),
-    };
-    format!(
-        "runs in {}, {access}{network}{background}, {contained}",
-        plan.folder
-    )
+    }
 }
 
 fn is_error(event: &Event) -> bool {
@@ -425,5 +459,103 @@ fn thousands(tokens: u64) -> String {
     match tokens {
         0..1_000 => tokens.to_string(),
         _ => format!("{}k", tokens.saturating_add(500) / 1_000),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn planned(json: serde_json::Value) -> Subject {
+        serde_json::from_value(json).unwrap()
+    }
+
+    fn of_command(access: &str, network: bool, background: bool, backend: &str) -> Subject {
+        planned(
+            json!({"command": {"command": "make", "folder": "/src", "access": access,
+            "network": network, "background": background, "timeout_s": 1, "backend": backend,
+            "contained": true}}),
+        )
+    }
+
+    fn of_server(access: &str, network: bool, contained: bool, backend: &str) -> Subject {
+        planned(
+            json!({"mcp_call": {"server": "git", "tool": "git_log", "input": "{}",
+            "access": access, "network": network, "backend": backend, "contained": contained}}),
+        )
+    }
+
+    /// Spec: [APPR-816]
+    #[test]
+    fn commands_and_calls_name_their_conditions_alike() {
+        for (access, network, backend, expected) in [
+            (
+                "read",
+                false,
+                "namespaces",
+                "reads, no network, contained by namespaces",
+            ),
+            (
+                "write",
+                true,
+                "landlock",
+                "writes, network, contained by landlock",
+            ),
+            ("full", true, "none", "full access, not contained"),
+            ("full", false, "none", "full access, not contained"),
+            (
+                "strange",
+                false,
+                "strange",
+                "unknown access, no network, contained by unknown",
+            ),
+        ] {
+            let command = subject(&of_command(access, network, false, backend));
+            assert_eq!(command, format!("runs in /src, {expected}"));
+            let call = subject(&of_server(access, network, true, backend));
+            assert_eq!(call, format!("git.git_log, {expected}"));
+        }
+        assert_eq!(
+            subject(&of_command("write", false, true, "landlock")),
+            "runs in /src, writes, no network, in the background, contained by landlock"
+        );
+    }
+
+    /// Spec: [APPR-816]
+    #[test]
+    fn the_body_of_a_call_is_its_input_and_its_record_names_it_only() {
+        let call = of_server("write", true, true, "landlock");
+        assert_eq!(call.body(), "{}");
+        assert_eq!((call.change(), call.command()), (None, None));
+        let head = subject(&call);
+        let brief = call.brief();
+        assert_eq!((brief.body(), subject(&brief)), ("", head));
+    }
+
+    /// Spec: [APPR-817]
+    #[test]
+    fn a_call_says_that_no_undo_covers_its_server_unless_it_is_held_to_reading() {
+        let server = Some("undo does not cover: what the server git does".to_owned());
+        for (access, network, contained, expected) in [
+            ("read", false, true, None),
+            ("read", false, false, server.clone()),
+            ("read", true, true, server.clone()),
+            ("write", false, true, server.clone()),
+            ("full", true, false, server.clone()),
+            ("strange", false, true, server),
+        ] {
+            let call = of_server(access, network, contained, "namespaces");
+            assert_eq!(beyond_undo(&call), expected, "{access} {network}");
+        }
+        assert_eq!(
+            beyond_undo(&of_command("write", true, false, "landlock")),
+            Some("undo does not cover: the network".to_owned())
+        );
+        assert_eq!(
+            beyond_undo(&of_command("write", false, false, "none")),
+            None
+        );
     }
 }

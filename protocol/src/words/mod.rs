@@ -17,7 +17,8 @@ mod workflow;
 
 pub use counts::{counted, dollars, number, short_count};
 pub use event::{
-    EventWords, beyond_undo, block, changed, command, fallback, saved, subject, unreadable,
+    EventWords, beyond_undo, block, changed, command, fallback, mcp_call, saved, subject,
+    unreadable,
 };
 pub use limit::{is_limit, reached_max_turns, with_way_on};
 pub use names::{

@@ -3,27 +3,31 @@
 use std::time::Duration;
 
 use harness_protocol::{
-    AnswerGate, AnswerOrder, Answered, AnyOrder, ApplyWorkflowFile, Approvals, CancelAnswer,
-    CancelOrder, ChangeConversation, ChangeFeature, ChangeRules, ChangeSettings, CompactAnswer,
-    CompactOrder, ContinueOrder, ConversationPage, ConversationSnapshot, ConversationSummary,
-    Deleted, ForkOrder, FoundFiles, HistoryPage, JobList, ModelList, NewWorkflow, PauseWorkflow,
-    PlainWorkflowOrder, PromptAnswer, PromptOrder, Queue, QueueAnswer, QueueList, ResumeWorkflow,
-    Rules, RunWorkflow, ServiceInfo, SettingsAnswer, ShellAnswer, ShellOrder, StopJobAnswer,
-    StopJobOrder, UndoAnswer, UndoOrder, UsageAnswer, WithdrawAnswer, WorkflowDiff,
-    WorkflowIteration, WorkflowList, WorkflowMade, WorkflowSnapshot,
+    AcceptMcpServer, AnswerGate, AnswerOrder, Answered, AnyOrder, ApplyWorkflowFile, Approvals,
+    CancelAnswer, CancelOrder, ChangeConversation, ChangeFeature, ChangeRules, ChangeSettings,
+    CompactAnswer, CompactOrder, ContinueOrder, ConversationPage, ConversationSnapshot,
+    ConversationSummary, Deleted, ForkOrder, FoundFiles, HistoryPage, JobList, McpServer,
+    McpServerList, ModelList, NewWorkflow, PauseWorkflow, PlainWorkflowOrder, PromptAnswer,
+    PromptOrder, Queue, QueueAnswer, QueueList, ResumeWorkflow, Rules, RunWorkflow, ServiceInfo,
+    SettingsAnswer, ShellAnswer, ShellOrder, StopJobAnswer, StopJobOrder, UndoAnswer, UndoOrder,
+    UsageAnswer, WithdrawAnswer, WorkflowDiff, WorkflowIteration, WorkflowList, WorkflowMade,
+    WorkflowSnapshot,
 };
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::client::api::route::{Route, encoded};
 use crate::client::api::stream::ClientEventStream;
 
 const CONVERSATIONS: &str = "/v1/conversations";
 const WORKFLOWS: &str = "/v1/workflows";
+const MCP_SERVERS: &str = "/v1/mcp";
 /// How long the cancel of a workflow may take: what runs is ended, and the workspace is put back.
 const CANCEL_TIMEOUT: Duration = Duration::from_mins(10);
 /// How long a command may run, and a moment more.
 const SHELL_TIMEOUT: Duration = Duration::from_secs(610);
+/// Time limit of the test of an MCP server. The service gives up earlier.
+const MCP_TEST_TIMEOUT: Duration = Duration::from_secs(90);
 
 /// The service's description of itself.
 pub(crate) fn service() -> Route<ServiceInfo> {
@@ -266,6 +270,32 @@ pub(crate) fn usage(conversation: &str) -> Route<UsageAnswer> {
     Route::get(path(conversation, "/usage"))
 }
 
+/// The MCP servers. The service starts none of them for this.
+pub(crate) fn mcp_servers() -> Route<McpServerList> {
+    Route::get(MCP_SERVERS)
+}
+
+/// Puts an MCP server into the configuration. The entry is an object of `mcp.json`.
+pub(crate) fn put_mcp_server(name: &str, entry: &Value) -> Route<McpServer> {
+    Route::put(of_mcp_server(name, ""), entry)
+}
+
+/// Starts an MCP server and finds its tools, in that folder or in the service's own.
+pub(crate) fn test_mcp_server(name: &str, folder: Option<&str>) -> Route<McpServer> {
+    let order = folder.map_or_else(|| json!({}), |folder| json!({ "workspace": folder }));
+    Route::post(of_mcp_server(name, "/test"), &order).within(MCP_TEST_TIMEOUT)
+}
+
+/// Accepts an MCP server as its last test has shown it.
+pub(crate) fn accept_mcp_server(name: &str, order: &AcceptMcpServer) -> Route<McpServer> {
+    Route::post(of_mcp_server(name, "/accept"), order)
+}
+
+/// Removes an MCP server from the configuration. Answered with those that remain.
+pub(crate) fn remove_mcp_server(name: &str) -> Route<McpServerList> {
+    Route::delete(of_mcp_server(name, ""))
+}
+
 /// The workflows, the last made first.
 pub(crate) fn workflows() -> Route<WorkflowList> {
     Route::get(WORKFLOWS)
@@ -377,6 +407,11 @@ pub(crate) fn last_of_workflow(id: &str, count: usize) -> Route<HistoryPage> {
 /// The events of a workflow, from now on. `name` tells the other clients who follows them.
 pub(crate) fn workflow_events(id: &str, name: &str) -> Route<ClientEventStream> {
     Route::get(of_workflow(id, "/events")).with("name", Some(name))
+}
+
+/// The path of something of an MCP server, such as `/test`.
+fn of_mcp_server(name: &str, of_it: &str) -> String {
+    format!("{MCP_SERVERS}/{}{of_it}", encoded(name))
 }
 
 /// The path of something of a workflow, such as `/run`.

@@ -3,7 +3,8 @@
 use clap::{Args, ValueEnum};
 use harness_actors::Clock;
 use harness_protocol::{
-    AnswerOrder, Answered, Approvals as Waiting, OpenApproval, Scope, Verdict, words,
+    AnswerOrder, Answered, Approvals as Waiting, McpCall, OpenApproval, Scope, Subject, Verdict,
+    words,
 };
 use serde_json::{Value, json};
 
@@ -31,7 +32,7 @@ Examples:
 
 /// The name of the list in the answer.
 const MEMBER: &str = "approvals";
-/// Maximum number of characters of a command where an approval is one line.
+/// Maximum number of characters of a command or a call where an approval is one line.
 const MAX_WHAT: usize = 80;
 
 /// The flags of `harness approvals`.
@@ -280,7 +281,7 @@ fn whole_lines(Waiting { approvals }: Waiting) -> Vec<String> {
     approvals.iter().flat_map(approval_lines).collect()
 }
 
-/// An approval with its diff or command, and the command line that allows it.
+/// An approval with its diff, command or input, and the command line that allows it.
 fn approval_lines(open: &OpenApproval) -> Vec<String> {
     let OpenApproval {
         conversation,
@@ -331,9 +332,10 @@ fn summary(open: &OpenApproval) -> String {
         workspace,
         ..
     } = open;
-    let what = match approval.subject.command() {
-        Some(plan) => visible::judged(&plan.command),
-        None => visible::judged(&words::subject(&approval.subject)),
+    let what = match &approval.subject {
+        Subject::Change(change) => visible::judged(&words::changed(change)),
+        Subject::Command(plan) => visible::judged(&plan.command),
+        Subject::McpCall(call) => visible::judged(&call_line(call)),
     };
     let folder = workspace.as_deref().map(visible::line);
     format!(
@@ -345,6 +347,20 @@ fn summary(open: &OpenApproval) -> String {
         short_digest(approval),
         folder.map_or_else(String::new, |folder| format!(", folder {folder}")),
     )
+}
+
+/// A call of a tool of an MCP server in one line: `git.git_log { "max_count": 3 }`.
+fn call_line(
+    McpCall {
+        server,
+        tool,
+        input,
+        ..
+    }: &McpCall,
+) -> String {
+    // Line breaks of indented JSON are between its parts only.
+    let parts: Vec<&str> = input.lines().map(str::trim_start).collect();
+    format!("{server}.{tool} {}", parts.join(" "))
 }
 
 #[cfg(test)]

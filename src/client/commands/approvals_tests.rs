@@ -51,3 +51,36 @@ fn what_waits_is_shown_with_its_digest_and_the_command_line_that_allows_it() {
     );
     assert!(other_lines(&[], 400).is_empty());
 }
+
+/// Spec: [APPR-816] [APPR-817]
+#[test]
+fn a_call_of_a_server_is_shown_with_its_whole_input_and_in_one_line() {
+    let mut asked = open("a", "/w");
+    asked.as_object_mut().unwrap().remove("command");
+    asked["tool"] = json!("mcp__git__git_log");
+    asked["rule"] = json!("mcp(git.git_log *)");
+    asked["mcp_call"] = json!({"server": "git", "tool": "git_log",
+        "input": "{\n  \"path\": \"a\u{200b}b\\n\",\n  \"tab\": \"\\t\"\n}", "access": "write",
+        "network": true, "backend": "namespaces", "contained": true});
+    let asked: OpenApproval = serde_json::from_value(asked).unwrap();
+    let body = [
+        "  {",
+        "    \"path\": \"a\\u{200b}b\\n\",",
+        "    \"tab\": \"\\t\"",
+        "  }",
+        "  note: undo does not cover: what the server git does",
+        "  the rule for longer: mcp(git.git_log *)",
+    ];
+    let shown = approval_lines(&asked);
+    assert_eq!(
+        shown[0],
+        "1 mcp__git__git_log in a: git.git_log, writes, network, contained by namespaces (b)"
+    );
+    assert_eq!(shown[1..7], body);
+    let waits = crate::client::commands::asks::approval_lines("a", &asked.approval);
+    assert_eq!(waits[1..7], body);
+    let line = summary(&asked);
+    let expected =
+        r#"1 mcp__git__git_log in a: git.git_log { "path": "a\u{200b}b\n", "tab": "\t" } (digest"#;
+    assert!(line.starts_with(expected), "{line}");
+}

@@ -37,7 +37,7 @@ impl AsksMode {
     }
 }
 
-/// An approval with its diff or command, and how to answer it, for the person who watches the command.
+/// An approval with its diff, command or input, and how to answer it, for the person who watches the command.
 pub(super) fn approval_lines(conversation: &str, approval: &Approval) -> Vec<String> {
     let Approval {
         id, tool, subject, ..
@@ -55,7 +55,8 @@ pub(super) fn approval_lines(conversation: &str, approval: &Approval) -> Vec<Str
     [head].into_iter().chain(body).chain([answers]).collect()
 }
 
-/// The lines that an operator judges: the diff or the command, with its notes and the rule that a longer scope makes.
+/// The lines that an operator judges: the diff, the command or the input, with its notes and the rule that a longer
+/// scope makes.
 pub(super) fn judged(approval: &Approval) -> Vec<String> {
     let subject = &approval.subject;
     let body = subject.body().split_terminator('\n');
@@ -66,8 +67,8 @@ pub(super) fn judged(approval: &Approval) -> Vec<String> {
         let notes = change.notes.iter();
         lines.extend(notes.map(|note| format!("  note: {}", visible::line(note))));
     }
-    let beyond_undo = subject.command().and_then(words::beyond_undo);
-    lines.extend(beyond_undo.map(|text| format!("  note: {text}")));
+    let beyond_undo = words::beyond_undo(subject);
+    lines.extend(beyond_undo.map(|text| format!("  note: {}", visible::line(&text))));
     let rule = approval.rule.as_deref();
     lines.extend(rule.map(|rule| format!("  the rule for longer: {}", visible::judged(rule))));
     lines

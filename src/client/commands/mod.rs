@@ -14,6 +14,7 @@ mod greeting;
 pub(super) mod jobs;
 pub(crate) mod life;
 mod listing;
+mod mcp;
 mod models;
 mod order;
 mod prompt;
@@ -109,6 +110,8 @@ pub(crate) enum ClientCommand {
     Settings(settings::SettingsArgs),
     /// Show or renew the tools that a conversation is offered
     Tools(tools::ToolsArgs),
+    /// List, add, test, accept and remove MCP servers
+    Mcp(mcp::McpArgs),
     /// Replace the past of a conversation by a summary
     Compact(compact::CompactArgs),
     /// Show the tokens that a conversation used, and what they cost
@@ -150,6 +153,7 @@ impl ClientCommand {
             Self::Restart(it) => restart::run(it, config, output).await,
             Self::Logs(it) => logs::run(it, config, output).await,
             Self::Trash(it) => trash::run(it, config, output).await,
+            Self::Mcp(it) => mcp::run(it, config, output).await,
             Self::Prompt(it) => match &it.schema {
                 Some(file) => start_typed(it, &schema_file::read(file)?, config, output).await,
                 None => start(it.order(None)?, config, output).await,
@@ -419,6 +423,7 @@ mod tests {
             "retry",
             "settings",
             "tools",
+            "mcp",
             "compact",
             "usage",
             "models",
@@ -431,7 +436,7 @@ mod tests {
         }
     }
 
-    /// Spec: [CLI-07] [CLI-33]
+    /// Spec: [CLI-07] [CLI-33] [CLI-812]
     #[test]
     fn wrong_use_is_refused_before_anything_is_sent() {
         for (arguments, kind) in [
@@ -445,6 +450,15 @@ mod tests {
             (&["queue", "withdraw", "x"], ErrorKind::ValueValidation),
             (&["settings", "set"], ErrorKind::MissingRequiredArgument),
             (&["continue", "more"], ErrorKind::UnknownArgument),
+            (&["mcp", "add", "git"], ErrorKind::MissingRequiredArgument),
+            (
+                &["mcp", "add", "git", "uvx", "mcp-server-git"],
+                ErrorKind::UnknownArgument,
+            ),
+            (
+                &["mcp", "add", "git", "--env", "x", "--", "uvx"],
+                ErrorKind::ValueValidation,
+            ),
             (
                 &["conversations", "delete"],
                 ErrorKind::MissingRequiredArgument,

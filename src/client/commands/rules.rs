@@ -20,13 +20,15 @@ Examples:
   harness rules --folder --deny 'write(**)'    let it write nothing, in all conversations of the folder
   harness rules --allow 'bash(cargo test *)'   let it run cargo test, whatever stands behind it
   harness rules --deny 'bash(git push *)'      let it push nothing
+  harness rules --allow 'mcp(git.git_log *)'   let it call the tool git_log of the MCP server git
   harness rules --remove 'edit(src/**)'
 
 A rule is TOOL(PATTERN), of a path below the conversation's folder: * and ? stand for characters of one
 name, ** for any number of names. Of commands it is bash(WORDS): * as the last word stands for any further
 words, and within a word for any characters of it, and ; separates commands. bash+network(WORDS) may
-reach the network, and bash!full(WORDS) is about full access. Deny comes before ask, ask before allow,
-and all before the mode.";
+reach the network, and bash!full(WORDS) is about full access. Of MCP servers it is mcp(SERVER.TOOL): * in
+a name stands for any characters of it, and a rule that allows names its server. Deny comes before ask,
+ask before allow, and all before the mode.";
 
 /// The name of the list in the answer.
 const MEMBER: &str = "rules";

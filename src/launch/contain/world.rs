@@ -233,6 +233,7 @@ mod tests {
     #[test]
     fn other_than_four_descriptors_are_no_world() {
         let policy = LaunchPolicy {
+            has_pipes: false,
             program: vec![],
             environment: vec![],
             folder: "/".into(),

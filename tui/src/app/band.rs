@@ -253,7 +253,7 @@ impl Band {
         self.block.source.len()
     }
 
-    /// A line of a command or an error: every character is seen.
+    /// A line of a command, of an input or an error: every character is seen.
     fn push_exactly(&mut self, line: &str, token: Token, columns: usize) {
         let start = self.begin_line();
         // Each is one line: none of them can look like another.

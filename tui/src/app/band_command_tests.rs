@@ -1,5 +1,5 @@
-//! A command that waits for an operator's answer: all of it is seen, and nothing looks like
-//! something else.
+//! A command, or a call of an MCP server, that waits for an operator's answer: all of it is seen, and nothing looks
+//! like something else.
 
 use serde_json::{Value, json};
 
@@ -16,14 +16,30 @@ fn asked(command: &str, more: &Value) -> App {
     plan.as_object_mut()
         .unwrap()
         .extend(more.as_object().unwrap().clone());
-    let approval = json!({"type": "approval_asked", "id": 1, "run_id": 7, "call": "t", "tool": "bash",
+    waiting(
+        json!({"type": "approval_asked", "id": 1, "run_id": 7, "call": "t", "tool": "bash",
         "command": plan, "digest": "digest 1", "because": "the mode asks before every command",
-        "scopes": ["once"]});
+        "scopes": ["once"]}),
+    )
+}
+
+/// A client whose run asks for a call of an MCP server with this input.
+fn asked_about_call(input: &str) -> App {
+    waiting(
+        json!({"type": "approval_asked", "id": 1, "run_id": 7, "call": "t",
+        "tool": "mcp__git__git_log", "mcp_call": {"server": "git", "tool": "git_log",
+            "input": input, "access": "write", "backend": "landlock", "contained": true,
+            "gaps": ["the home folder can be read"]},
+        "digest": "digest 1", "because": "the mode asks before every call of an MCP server",
+        "scopes": ["once", "run", "conversation", "workspace"], "rule": "mcp(git.git_log *)"}),
+    )
+}
+
+/// A client with a run that waits for an answer since half a second.
+fn waiting(approval: Value) -> App {
     let mut app = attached_in(Some("/home/ana/p"), &running());
-    tell(
-        &mut app,
-        told(4, status("running_tool", "bash: waits for approval")),
-    );
+    let message = format!("{}: waits for approval", approval["tool"].as_str().unwrap());
+    tell(&mut app, told(4, status("running_tool", &message)));
     tell(&mut app, told(5, event(approval)));
     later(&mut app, 500);
     app
@@ -189,4 +205,43 @@ fn sentences_are_broken_between_words_and_a_head_that_fits_is_not_repeated() {
         "the mode asks before every command",
     ];
     assert_eq!(rows, expected);
+}
+
+/// Spec: [APPR-816] [APPR-817]
+#[test]
+fn a_call_is_shown_with_its_input_and_the_rule_that_a_longer_answer_makes() {
+    let mut app = asked_about_call("{\n  \"a\": \"\\u001b[2K\u{202e}\u{200b}\u{a0}\"\n}");
+    let band = app.band.as_ref().unwrap();
+    assert_eq!(
+        band.head(),
+        "mcp__git__git_log: git.git_log, writes, no network, contained by landlock"
+    );
+    assert_eq!(
+        rows(&app),
+        [
+            "{",
+            "  \"a\": \"\\u001b[2K<202E><200B><00A0>\"",
+            "}",
+            "undo does not cover: what the server git does",
+            "the mode asks before every call of an MCP server",
+            "the rule for longer: mcp(git.git_log *) · c shows what is not held",
+        ]
+    );
+    focus(&mut app);
+    key(&mut app, Key::Char('c'));
+    assert_eq!(rows(&app)[4], "not held: the home folder can be read");
+    key(&mut app, Key::Char('A'));
+    let answer = sent(&key(&mut app, Key::Char('c'))).unwrap();
+    assert_eq!(answer.scope, harness_protocol::Scope::Conversation);
+}
+
+/// Spec: [TUI-98] [APPR-816]
+#[test]
+fn a_call_is_allowed_only_when_the_end_of_its_input_was_seen() {
+    let lines: String = (0..300).map(|line| format!("{line}\n")).collect();
+    let mut app = asked_about_call(&lines);
+    focus(&mut app);
+    assert_eq!(sent(&key(&mut app, Key::Char('a'))), None);
+    key(&mut app, Key::End);
+    assert!(sent(&key(&mut app, Key::Char('a'))).is_some());
 }

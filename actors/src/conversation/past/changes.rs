@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 
-use harness_protocol::{FileChange, JobChanges, Subject, UndoOutcome, UndoTo, UndoneFile, words};
+use harness_protocol::{FileChange, JobChanges, UndoOutcome, UndoTo, UndoneFile, words};
 
 use super::read_back::Reading;
-use super::unknown_changes::unknown_changes;
+use super::unknown_changes::{server_changes, unknown_changes};
 use crate::ids::RunId;
 use crate::journal::{Journal, Record};
 use crate::storage::StorageError;
@@ -16,8 +16,8 @@ pub(in crate::conversation) struct Changes {
     all: Vec<MadeChange>,
     /// The notes about changes that are not named.
     notes: Vec<ChangeNote>,
-    /// The call of a command that may write and has no result yet, with the note on its changes should it get none.
-    began: Option<(String, ChangeNote)>,
+    /// The command, or the call of an MCP server, that may write and has no result yet.
+    began: Option<BegunEffect>,
     /// The jobs that may write and run, with the records of their notes and their commands.
     jobs: HashMap<u64, (u64, String)>,
     run: u64,
@@ -40,6 +40,16 @@ struct MadeChange {
     seq: u64,
     run: u64,
     change: FileChange,
+}
+
+/// An effect whose changes are not known before its result.
+#[derive(Debug)]
+struct BegunEffect {
+    call: String,
+    /// The note on its changes, should it get no result.
+    unknown: ChangeNote,
+    /// The text of the note, should it get a result and no record of its changes. `None` if it changed nothing then.
+    unseen: Option<String>,
 }
 
 #[derive(Debug)]
@@ -78,12 +88,11 @@ impl Changes {
             self.run = run;
             self.began = None;
         } else if let Record::EffectBegan { call, subject } = record {
-            let plan = match &*subject {
-                Subject::Command(plan) => Some(plan),
-                Subject::Change(_) => None,
-            };
-            let text = plan.and_then(unknown_changes);
-            self.began = text.map(|text| (call, ChangeNote { seq, run, text }));
+            self.began = unknown_changes(&subject).map(|text| BegunEffect {
+                call,
+                unknown: ChangeNote { seq, run, text },
+                unseen: server_changes(&subject),
+            });
         } else if let Record::JobStarted { job, call, command } = record {
             if self.has_begun(&call) {
                 let command = words::short_command(&command);
@@ -102,14 +111,14 @@ impl Changes {
         } else if let Record::ToolResult { id: call, .. } | Record::ToolReturned { call, .. } =
             record
         {
-            self.began.take_if(|(began, _)| *began == call);
+            self.end_unseen(&call);
         } else if let Record::FilesChanged {
             call,
             changes,
             note,
         } = record
         {
-            self.began.take_if(|(began, _)| *began == call);
+            self.began.take_if(|began| began.call == call);
             self.notes
                 .extend(note.map(|text| ChangeNote { seq, run, text }));
             let made = changes.into_iter().map(|change| MadeChange {
@@ -134,6 +143,21 @@ impl Changes {
         }
     }
 
+    /// Notes that a call has a result, and that changes of it which are not on record cannot be taken back. A run has
+    /// one note on each server.
+    fn end_unseen(&mut self, call: &str) {
+        let Some(ended) = self.began.take_if(|began| began.call == call) else {
+            return;
+        };
+        let Some(text) = ended.unseen else {
+            return;
+        };
+        let ChangeNote { seq, run, .. } = ended.unknown;
+        let is_same = |noted: &ChangeNote| noted.run == run && noted.text == text;
+        self.notes.retain(|noted| !is_same(noted));
+        self.notes.push(ChangeNote { seq, run, text });
+    }
+
     /// Replaces the note on a job by what is known of the files that changed while it ran.
     fn end_job(&mut self, seq: u64, job: u64, changes: &JobChanges) {
         let Some((started, command)) = self.jobs.remove(&job) else {
@@ -148,13 +172,14 @@ impl Changes {
     }
 
     fn has_begun(&self, call: &str) -> bool {
-        self.began.as_ref().is_some_and(|(began, _)| began == call)
+        self.began.as_ref().is_some_and(|began| began.call == call)
     }
 
     /// The changes to take back, and those that cannot be; none if there are none.
     pub(in crate::conversation) fn behind(mut self, to: Option<UndoTo>) -> Option<Meant> {
         // The service ended before its result.
-        self.notes.extend(self.began.take().map(|(_, noted)| noted));
+        self.notes
+            .extend(self.began.take().map(|began| began.unknown));
         let made = self.all.iter().map(|made| (made.seq, made.run));
         let noted = self.notes.iter().map(|noted| (noted.seq, noted.run));
         let all = made.chain(noted);
@@ -251,6 +276,54 @@ mod tests {
         let removed = json!({"path": "/g", "outcome": "removed"});
         let undone = json!({"type": "undone", "data": {"behind": 5, "files": [removed]}});
         assert_eq!(told(&[note, vec![undone]].concat(), None), owned(&["/f"]));
+    }
+
+    /// Spec: [APPR-818]
+    #[test]
+    fn undo_names_a_server_that_may_have_changed_files() {
+        let calls = |call: &str, server: &str, access: &str, contained: bool| {
+            let planned = json!({"server": server, "tool": "commit", "input": "", "access": access,
+                "backend": "namespaces", "contained": contained});
+            json!({"type": "effect_began", "data": {"call": call, "mcp_call": planned}})
+        };
+        let edited = [run(1), changed("x", "/f", None), result("x"), run(2)];
+        let with = |more: &[Value]| [&edited[..], more].concat();
+        let note = "what the server git did";
+        let once = with(&[calls("a", "git", "write", true), result("a")]);
+        assert_eq!(told(&once, None), owned(&[note]));
+        let both_runs = Some(UndoTo::Run(1));
+        assert_eq!(told(&once, both_runs), owned(&["/f", note]));
+        // One note on each server, also for an undo of the last call only.
+        let more = [
+            calls("b", "hub", "full", false),
+            result("b"),
+            calls("c", "git", "write", true),
+            result("c"),
+        ];
+        let often = [&once[..], &more].concat();
+        let of_hub = "what the server hub did";
+        assert_eq!(told(&often, None), owned(&[of_hub, note]));
+        assert_eq!(told(&often, Some(UndoTo::Seq(8))), owned(&[note]));
+        // What was told once is not told again.
+        let undone = json!({"type": "undone", "data": {"behind": 4, "files": []}});
+        let again = [&often[..], &[undone]].concat();
+        assert_eq!(told(&again, None), owned(&["/f"]));
+        // It can only read, and is held to that.
+        let read = with(&[calls("a", "git", "read", true), result("a")]);
+        assert_eq!(told(&read, None), owned(&["/f"]));
+        let loose = with(&[calls("a", "git", "read", false), result("a")]);
+        assert_eq!(told(&loose, None), owned(&[note]));
+        // Its changes are on record.
+        let known = with(&[
+            calls("a", "git", "write", true),
+            changed("a", "/g", None),
+            result("a"),
+        ]);
+        assert_eq!(told(&known, None), owned(&["/g"]));
+        let killed = with(&[calls("a", "git", "write", true)]);
+        let unknown =
+            "the service ended while the call ran, and what it changed is not known: git.commit";
+        assert_eq!(told(&killed, None), owned(&[unknown]));
     }
 
     /// Spec: [UNDO-789] [UNDO-790]

@@ -780,12 +780,13 @@ impl Ledger {
         }
     }
 
-    /// The note on the changes of a call that has no result, if it began a command and they are not on record.
+    /// The note on the changes of a call that has no result, if it began a command or a call of an MCP server and they
+    /// are not on record.
     fn unknown_changes_of(&self, id: &str) -> Option<String> {
         let began = self.approvals.began().filter(|(call, _)| call == id);
-        let plan = began.and_then(|(_, subject)| subject.command());
         let is_open = !self.approvals.is_made() && self.returned(id).is_none();
-        plan.filter(|_| is_open).and_then(unknown_changes)
+        let began = began.filter(|_| is_open);
+        began.and_then(|(_, subject)| unknown_changes(subject))
     }
 
     /// The outcome of a call without a result: of one whose tool has returned, that with what was decided. `outcome` is

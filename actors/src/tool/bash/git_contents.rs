@@ -244,6 +244,7 @@ impl GitReader<'_> {
             temp: temp.path().to_owned(),
             access: Access::Read,
             network: false,
+            has_pipes: false,
             writable: self.repositories.to_vec(),
             protected: Vec::new(),
             copies: Vec::new(),

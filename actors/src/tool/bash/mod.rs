@@ -97,8 +97,12 @@ pub use job::JobTool;
 pub use jobs::Jobs;
 pub use kept::OutputRange;
 pub use outputs::Outputs;
+#[cfg(feature = "mcp")]
+pub(crate) use process::run_with_pipes;
 pub(crate) use process::{Lifeline, ProcessEnd, run_into};
 pub(crate) use reach::linked;
+#[cfg(feature = "mcp")]
+pub(crate) use reach::server_reach;
 pub(crate) use temp::TempFolder;
 
 /// How long a command may run that asks for no other time, in seconds.
@@ -400,6 +404,7 @@ impl Bash {
             temp: temp.path().to_owned(),
             access: ready.plan.access,
             network: ready.plan.network,
+            has_pipes: false,
             // A folder that is among both may be written, and not be moved away.
             writable: (reach.writable.iter().chain(&pinned).cloned())
                 .chain(copied)

@@ -195,6 +195,21 @@ pub(crate) fn run_into(
     lifeline: &Lifeline,
     sink: &mut dyn FnMut(&[u8]),
 ) -> io::Result<ProcessEnd> {
+    run_with_pipes(launcher, order, lifeline, Vec::new(), sink)
+}
+
+/// The same for a program with `pipes`: what it reads as its standard input, and what it writes its standard output to.
+/// `sink` gets its standard error then.
+///
+/// # Errors
+/// Why it was not started, or how its launcher failed.
+pub(crate) fn run_with_pipes(
+    launcher: &dyn Launcher,
+    order: &LaunchOrder,
+    lifeline: &Lifeline,
+    pipes: Vec<OwnedFd>,
+    sink: &mut dyn FnMut(&[u8]),
+) -> io::Result<ProcessEnd> {
     if lifeline.is_cut() {
         return Err(io::Error::other("cancelled before it started"));
     }
@@ -217,7 +232,11 @@ pub(crate) fn run_into(
     let worked = follow(
         &mut child,
         input,
-        (first.as_slice(), &*descriptors),
+        FirstOrder {
+            order: &first,
+            descriptors: &descriptors,
+            pipes,
+        },
         lifeline,
         sink,
     );
@@ -231,10 +250,17 @@ pub(crate) fn run_into(
     })
 }
 
+/// The first order to a launcher's process, with its descriptors.
+struct FirstOrder<'o> {
+    order: &'o [u8],
+    descriptors: &'o [OwnedFd],
+    pipes: Vec<OwnedFd>,
+}
+
 fn follow(
     child: &mut Child,
     input: UnixStream,
-    (first, descriptors): (&[u8], &[OwnedFd]),
+    first: FirstOrder<'_>,
     lifeline: &Lifeline,
     sink: &mut dyn FnMut(&[u8]),
 ) -> io::Result<ProcessEnd> {
@@ -242,7 +268,10 @@ fn follow(
         return Err(io::Error::other("the launcher has no pipes"));
     };
     // One that ended already says why.
-    let told = send_order(&input, first, descriptors);
+    let descriptors = first.descriptors.iter().chain(&first.pipes);
+    let told = send_order(&input, first.order, descriptors);
+    // The other sides see their end when the program ends.
+    drop(first);
     if told.is_ok() && !lifeline.hold(input, child.id()) {
         return Err(io::Error::other("cancelled before it started"));
     }
@@ -356,6 +385,7 @@ mod tests {
             temp: "/tmp".into(),
             access: Access::Read,
             network: false,
+            has_pipes: false,
             writable: Vec::new(),
             protected: Vec::new(),
             copies: Vec::new(),
@@ -388,6 +418,7 @@ mod tests {
             temp: "/".into(),
             access: Access::Read,
             network: false,
+            has_pipes: false,
             writable: Vec::new(),
             protected: Vec::new(),
             copies: Vec::new(),

@@ -166,6 +166,7 @@ fn launch_order(order: &CheckOrder<'_>, root: &Path, temp: &Path) -> Result<Laun
         temp: temp.to_owned(),
         access: Access::Write,
         network: command.network,
+        has_pipes: false,
         writable: Vec::new(),
         protected: vec![root.join(".git")],
         copies: Vec::new(),

@@ -107,6 +107,7 @@ fn tell(
         temp: temp.path().to_owned(),
         access,
         network: command.network,
+        has_pipes: false,
         writable: Vec::new(),
         protected: Vec::new(),
         copies: Vec::new(),

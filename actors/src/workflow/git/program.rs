@@ -357,6 +357,7 @@ impl GitCall<'_> {
             temp: temp.to_owned(),
             access: Access::Write,
             network: false,
+            has_pipes: false,
             writable,
             protected: Vec::new(),
             copies: Vec::new(),

@@ -1,8 +1,8 @@
 //! Approvals: asked once, answered once, and gone on with after the service.
 
 use harness_protocol::{
-    AnswerOrder, Answered, ChangeAction, FileChange, FilePlace, PathKind, Scope, Subject, Verdict,
-    Withdrawal,
+    Access, AnswerOrder, Answered, Backend, ChangeAction, FileChange, FilePlace, McpCall, PathKind,
+    Scope, Subject, Verdict, Withdrawal,
 };
 use serde_json::json;
 
@@ -265,6 +265,51 @@ fn a_file_that_changed_meanwhile_is_asked_about_anew() {
         allow(&mut talk, 2, "newer").unwrap(),
         ["allowed 2", "began a", "run a"]
     );
+}
+
+/// Spec: [APPR-01] [APPR-815]
+#[test]
+fn a_call_of_a_server_is_allowed_by_its_digest_or_by_the_rule_of_an_answer() {
+    let call = |tool: &str, input: &str| {
+        Subject::McpCall(McpCall {
+            server: "git".to_owned(),
+            tool: tool.to_owned(),
+            input: input.to_owned(),
+            access: Access::Write,
+            network: true,
+            backend: Backend::Namespaces,
+            contained: true,
+            gaps: vec![],
+        })
+    };
+    let mut talk = Talk::of(planner());
+    talk.prompt("hi");
+    talk.ask_for(&["a:edit", "b:edit", "c:edit"]);
+    assert_eq!(talk.planned_action(call("log", "{}")), ["asked 1"]);
+    let open = talk.machine.ledger().open_approval().unwrap();
+    assert_eq!(open.rule.as_deref(), Some("mcp(git.log *)"));
+    assert_eq!(open.digest, digest(&call("log", "{}")));
+    let order = |subject: &Subject| AnswerOrder {
+        digest: Some(digest(subject)),
+        scope: Scope::Conversation,
+        ..order(Verdict::Allow, &change("/work/f", "new"))
+    };
+    let other = answer(&mut talk, 1, order(&call("log", "{ }"))).unwrap_err();
+    assert_eq!(other, AnswerError::OtherDigest { id: 1 });
+    assert_eq!(
+        answer(&mut talk, 1, order(&call("log", "{}"))).unwrap(),
+        ["allowed 1", "began a", "run a"]
+    );
+    let Some(Effect::RunTool(_, _, allowed)) = talk.last.last() else {
+        panic!("{:?}", talk.last);
+    };
+    assert_eq!(*allowed, Some(digest(&call("log", "{}"))));
+    talk.ok(0, "done");
+    // The rule covers any input of the tool, and no other tool.
+    let next = talk.planned_action(call("log", "{\"n\": 1}"));
+    assert_eq!(next, ["began b", "run b"]);
+    talk.ok(0, "done");
+    assert_eq!(talk.planned_action(call("push", "{}")), ["asked 2"]);
 }
 
 /// Spec: [APPR-06] [APPR-07]

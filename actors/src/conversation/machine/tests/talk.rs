@@ -340,11 +340,15 @@ impl Talk {
 
     /// The tool that runs would make that change.
     pub(super) fn planned(&mut self, change: FileChange) -> Vec<String> {
+        self.planned_action(Subject::Change(change))
+    }
+
+    /// The tool that runs would do that.
+    pub(super) fn planned_action(&mut self, subject: Subject) -> Vec<String> {
         let call_id = self.tools.pop_front().unwrap();
-        let subject = Box::new(Subject::Change(change));
         self.handle(Input::Tool(ToolEvent::Planned {
             call_id,
-            subject,
+            subject: Box::new(subject),
             folder_inode: Some(1),
         }))
     }

@@ -1,0 +1,103 @@
+//! Servers that die, hang, flood, or say what is no answer: each harms one call.
+
+use std::time::Duration;
+
+use serde_json::json;
+
+use super::{accept, call, put, server, test, with_demo};
+use crate::bash::none_left;
+use crate::changing::Changing;
+
+/// Spec: [MCP-07]
+#[tokio::test]
+async fn a_fault_harms_one_call_and_the_next_one_starts_the_server_again() {
+    let here = with_demo("ask", json!({"timeout": 20_000})).await;
+    let (told, is_error) = call(&here, "die", json!({})).await;
+    assert!(is_error, "{told}");
+    for part in ["the MCP server demo failed", "exit code 3", "out of ideas"] {
+        assert!(told.contains(part), "{part}: {told}");
+    }
+    let error = server(&here, "demo").await["error"].to_string();
+    assert!(error.contains("out of ideas"), "{error}");
+    assert_eq!(
+        call(&here, "echo", json!({"text": "back"})).await.0,
+        "you said back"
+    );
+    assert_eq!(server(&here, "demo").await["error"], json!(null));
+    assert_eq!(call(&here, "junk", json!({})).await.0, "behind junk");
+    assert_eq!(call(&here, "flood", json!({})).await.0, "behind a flood");
+    let (huge, is_error) = call(&here, "huge", json!({})).await;
+    assert!(!is_error && huge.starts_with("yyyy"), "{huge:.50}");
+    let (_, said) = huge.rsplit_once('\n').unwrap();
+    assert!(said.starts_with("[cut: the first 131072 of "), "{said}");
+    assert!(huge.len() < 200_000, "{}", huge.len());
+    assert!(here.service.resident_bytes() < 300 << 20);
+    let script = here.at("server.sh").display().to_string();
+    drop(here);
+    none_left(&script, Duration::from_secs(5)).await;
+}
+
+/// Spec: [MCP-07]
+#[tokio::test]
+async fn a_server_that_does_not_answer_is_given_up_after_its_time() {
+    let here = with_demo("ask", json!({"timeout": 300})).await;
+    let (told, is_error) = call(&here, "hang", json!({})).await;
+    assert!(
+        is_error && told.contains("did not answer within 300ms"),
+        "{told}"
+    );
+    assert_eq!(
+        call(&here, "echo", json!({"text": "x"})).await.0,
+        "you said x"
+    );
+}
+
+/// Spec: [MCP-07]
+#[tokio::test]
+async fn a_server_that_does_not_start_says_why() {
+    let here = Changing::in_mode("ask").await;
+    for (arguments, more, parts) in [
+        (
+            &["dead"][..],
+            json!({}),
+            &["exit code 1", "no such database"][..],
+        ),
+        (
+            &[],
+            json!({"command": "no-such-program"}),
+            &["no-such-program"],
+        ),
+        (
+            &[],
+            json!({"env": {"X": "${NOT_SET_ANYWHERE}"}}),
+            &["NOT_SET_ANYWHERE"],
+        ),
+        (
+            &[],
+            json!({"env": {"X": "${ANTHROPIC_API_KEY}"}}),
+            &["ANTHROPIC_API_KEY"],
+        ),
+    ] {
+        assert_eq!(put(&here, "demo", arguments, more).await.status, 200);
+        let refused = test(&here, "demo").await;
+        assert!((400..500).contains(&refused.status), "{refused:?}");
+        for part in parts {
+            assert!(refused.body.contains(part), "{part}: {refused:?}");
+        }
+        let error = server(&here, "demo").await["error"].to_string();
+        assert!(error.contains(parts[0]), "{error}");
+    }
+    // Temporary folders of others are out of sight.
+    if crate::contained::contains_commands() {
+        let program = tempfile::tempdir().unwrap();
+        let program = program.path().join("server");
+        std::os::unix::fs::symlink("/bin/cat", &program).unwrap();
+        let hidden = json!({"command": program});
+        assert_eq!(put(&here, "demo", &[], hidden).await.status, 200);
+        let refused = test(&here, "demo").await.body;
+        assert!(refused.contains("sandbox_write"), "{refused}");
+    }
+    // It works once it is mended.
+    assert_eq!(put(&here, "demo", &[], json!({})).await.status, 200);
+    accept(&here, "demo").await;
+}
