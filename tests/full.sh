@@ -14,7 +14,7 @@ limit=3600
 parts=(
     crash replies queues compaction spending writes commands approvals contents cancels drops attaches together random corpus folders
     durability undo limits costs work strangers soak crowd benches
-    workflows manual gateway
+    workflows manual gateway mcp
 )
 
 [[ "${1:-}" == --list ]] && { printf '%s\n' "${parts[@]}"; exit; }
@@ -70,6 +70,7 @@ run() {
         crowd) count="10000 events"; HARNESS_EVENTS=10000 bench service crowd stalled ;;
         manual) count="all pages"; script tests/manual.sh ;;
         gateway) count="2 ways"; script tests/counterparts/run.sh --gateway ;;
+        mcp) count="1000 faults"; script tests/mcp_faults.py ;;
         benches) count="all of them"; bench service && bench frames ;;
     esac
 }

@@ -1,6 +1,7 @@
 //! Servers of the Model Context Protocol, whose tools the model can call.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::{Access, Backend};
 
@@ -42,8 +43,15 @@ pub struct McpServerList {
 pub struct McpServer {
     /// Its name.
     pub name: String,
+    /// The folder whose `.mcp.json` has it, and in which alone it is offered. `None` for one of the state folder's
+    /// `mcp.json`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workspace: Option<String>,
     /// The program and its arguments, with `${NAME}` in place of variables of the environment.
     pub command: Vec<String>,
+    /// The files with code in the folder that the command names, after a test or when they were accepted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<String>,
     /// The names of the variables that it gets besides those of every command. Values are not shown.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub env: Vec<String>,
@@ -96,6 +104,9 @@ pub struct McpTool {
     pub name: String,
     /// The description for the model.
     pub description: String,
+    /// The JSON schema of its input, as the server has it. Its descriptions are for the model, too.
+    #[serde(default)]
+    pub input_schema: Value,
     /// The state of its acceptance.
     pub state: McpToolState,
     /// The reason why it is left out.
@@ -128,6 +139,9 @@ pub enum McpToolState {
 pub struct AcceptMcpServer {
     /// The digest of that test.
     pub digest: String,
+    /// The folder of that test. `None` for the service's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workspace: Option<String>,
 }
 
 impl McpState {

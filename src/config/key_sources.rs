@@ -30,6 +30,15 @@ impl KeySources {
         self.origins.keys().cloned().collect()
     }
 
+    /// The variables of the environment that keys are in.
+    pub(crate) fn variables(&self) -> Vec<String> {
+        let variable = |origin: &KeyOrigin| match origin {
+            KeyOrigin::Environment(name) => Some(name.clone()),
+            KeyOrigin::File(_) => None,
+        };
+        self.origins.values().filter_map(variable).collect()
+    }
+
     /// Reads the table. `line` is the line of a place of the file.
     pub(super) fn parse(
         value: &Spanned<DeValue<'_>>,

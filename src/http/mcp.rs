@@ -1,11 +1,13 @@
 //! The MCP servers of the service: listed, put into the configuration, tested, accepted and removed.
 
+use std::path::PathBuf;
+
 use actix_web::{HttpRequest, HttpResponse, web};
 use harness_protocol::AcceptMcpServer;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::ask::Name;
+use super::ask::{Name, query};
 use super::body;
 use super::guard::require_token;
 use super::problem::{HandlerResult, Kind, Refusal};
@@ -16,18 +18,19 @@ use crate::serve::mcp::McpError;
 /// The purpose that needs the token.
 const CHANGES_SERVERS: &str = "to change MCP servers";
 
-/// The body of a test.
-#[derive(Debug, Default, Deserialize)]
+/// The folder that a request is about: the body of a test, or a part of the query.
+#[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct TestPlace {
-    /// The absolute path of the folder that the server is started for. `None` means the service's own.
+struct ServerPlace {
+    /// Its absolute path. `None` means the service's own.
     #[serde(default)]
     workspace: Option<String>,
 }
 
-/// Lists the servers. Starts none of them.
-pub(super) async fn list(shared: web::Data<HttpShared>) -> HttpResponse {
-    HttpResponse::Ok().json(shared.mcp.list().await)
+/// Lists the servers of the state folder and of a folder. Starts none of them.
+pub(super) async fn list(request: HttpRequest, shared: web::Data<HttpShared>) -> HandlerResult {
+    let folder = folder(&request, &shared, query::<ServerPlace>(&request)?.workspace).await?;
+    Ok(HttpResponse::Ok().json(shared.mcp.list(&folder).await))
 }
 
 /// Puts a server into the configuration, or another entry in the place of its entry.
@@ -51,12 +54,9 @@ pub(super) async fn test(
     name: Name,
     shared: web::Data<HttpShared>,
 ) -> HandlerResult {
-    let place: TestPlace = body::json_or_default(&request, payload).await?;
+    let place: ServerPlace = body::json_or_default(&request, payload).await?;
     require_token(&request, CHANGES_SERVERS)?;
-    let folder = match place.workspace {
-        None => shared.workspace.to_path_buf(),
-        Some(path) => workspace::choose(&request, &shared, &path).await?,
-    };
+    let folder = folder(&request, &shared, place.workspace).await?;
     let tested = shared.mcp.test(&name, &folder).await;
     let server = tested.map_err(|error| refuse(&error))?;
     Ok(HttpResponse::Ok().json(server))
@@ -69,30 +69,48 @@ pub(super) async fn accept(
     name: Name,
     shared: web::Data<HttpShared>,
 ) -> HandlerResult {
-    let AcceptMcpServer { digest } = body::json(&request, payload).await?;
+    let AcceptMcpServer { digest, workspace } = body::json(&request, payload).await?;
     require_token(&request, CHANGES_SERVERS)?;
-    let accepted = shared.mcp.accept(&name, &digest).await;
+    let folder = folder(&request, &shared, workspace).await?;
+    let accepted = shared.mcp.accept(&name, &folder, &digest).await;
     let server = accepted.map_err(|error| refuse(&error))?;
     Ok(HttpResponse::Ok().json(server))
 }
 
-/// Removes a server from the configuration. Answers with the servers that remain.
+/// Removes a server from the configuration of the state folder, or forgets that one of a folder was accepted. Answers with
+/// the servers that remain.
 pub(super) async fn remove(
     request: HttpRequest,
     name: Name,
     shared: web::Data<HttpShared>,
 ) -> HandlerResult {
     require_token(&request, CHANGES_SERVERS)?;
-    let removed = shared.mcp.remove(&name).await;
+    let folder = folder(&request, &shared, query::<ServerPlace>(&request)?.workspace).await?;
+    let removed = shared.mcp.remove(&name, &folder).await;
     removed.map_err(|error| refuse(&error))?;
-    Ok(HttpResponse::Ok().json(shared.mcp.list().await))
+    Ok(HttpResponse::Ok().json(shared.mcp.list(&folder).await))
+}
+
+/// The folder that a request names, or the service's own.
+///
+/// # Errors
+/// The answer, if it cannot be worked in.
+async fn folder(
+    request: &HttpRequest,
+    shared: &HttpShared,
+    named: Option<String>,
+) -> Result<PathBuf, Refusal> {
+    match named {
+        None => Ok(shared.workspace.to_path_buf()),
+        Some(path) => workspace::choose(request, shared, &path).await,
+    }
 }
 
 fn refuse(error: &McpError) -> Refusal {
     let kind = match error {
         McpError::NoServer { .. } => Kind::NoMcpServer,
         McpError::BadName { .. } | McpError::BadEntry { .. } => Kind::BadRequest,
-        McpError::NotStarted(_) => Kind::McpNotStarted,
+        McpError::NotStarted { .. } => Kind::McpNotStarted,
         McpError::OtherDigest { .. } => Kind::McpNotTested,
         McpError::NotKept { .. } => Kind::NotKept,
         McpError::NoThread(_) => Kind::Overloaded,
@@ -103,7 +121,6 @@ fn refuse(error: &McpError) -> Refusal {
 #[cfg(test)]
 mod tests {
     use actix_web::ResponseError as _;
-    use harness_actors::mcp::McpCallError;
 
     use super::*;
 
@@ -111,10 +128,9 @@ mod tests {
     #[actix::test]
     async fn each_error_has_its_status_and_its_kind() {
         let (name, reason) = ("git".to_owned(), "no command".to_owned());
-        let not_started = McpError::NotStarted(McpCallError::NotStarted {
-            server: name.clone(),
+        let not_started = McpError::NotStarted {
             reason: "it ended with code 1".to_owned(),
-        });
+        };
         for (error, status, kind) in [
             (
                 McpError::NoServer { name: name.clone() },

@@ -18,8 +18,8 @@ use harness_actors::model::{
 #[cfg(target_os = "linux")]
 use harness_actors::tool::{Bash, JobTool};
 use harness_actors::tool::{
-    BeforeStore, Contained, Jobs, Launch, LaunchOrder, Launcher, Launching, Outputs, Tool,
-    ToolShelf,
+    BeforeStore, Contained, FolderShelves, Jobs, Launch, LaunchOrder, Launcher, Launching, Outputs,
+    Tool, ToolShelf,
 };
 use harness_actors::workflow::hooks::Hooks;
 use harness_actors::workflow::keeper::{
@@ -75,10 +75,7 @@ pub(crate) fn start(
     redaction: &Redaction,
     about: ServiceAbout,
 ) -> Result<Actors, ServiceError> {
-    let keys = keys(config);
-    // Also those that no conversation has used yet. A word or a path is a mistake, and no key.
-    redaction.add_all(keys.present().filter(|key| !key.is_plain()));
-    let way = ModelWay::to(model, keys);
+    let way = ModelWay::to(model, keys(config, redaction));
     let settings = settings(config, way.credential);
     let clock = Clock::system();
     let jobs = Jobs::new(clock);
@@ -118,11 +115,12 @@ pub(crate) fn start(
         broadcasting.clone(),
     )?;
     let (models, shelf) = (parts.list_models.clone(), parts.tools.clone());
+    let offered = (shelf.clone(), parts.extensions.folder_tools.clone());
     let falls_back = parts.defaults.workflows_fall_back();
     let store = JsonLinesStore::within(&config.home, clock, size.clone());
     let directory = DirectoryActor::new(Arc::new(store), parts, max_open_conversations()).start();
     let launcher = or_none(&commands.launcher);
-    let mcp = mcp_servers(config, Arc::clone(&launcher), &shelf, redaction)?;
+    let mcp = mcp_servers(config, Arc::clone(&launcher), offered, redaction)?;
     let workflows = WorkflowsActor::new(WorkflowParts {
         store: Arc::new(JsonLinesStore::of_workflows(&config.home, clock, size)),
         directory: Directory {
@@ -182,7 +180,7 @@ pub(crate) fn start(
 fn mcp_servers(
     config: &LoadedConfig,
     launcher: Arc<dyn Launcher>,
-    shelf: &ToolShelf,
+    (shelf, folders): (ToolShelf, FolderShelves),
     redaction: &Redaction,
 ) -> Result<McpServers, McpError> {
     let pool = McpPool::new(PoolParts {
@@ -190,8 +188,9 @@ fn mcp_servers(
         passed: config.command_env.clone(),
         redaction: redaction.clone(),
         closed: closed_to_tools(config),
+        own_variables: config.key_sources.variables(),
     });
-    McpServers::within(&config.home, pool, shelf.clone(), redaction.clone())
+    McpServers::within(&config.home, pool, shelf, folders, redaction.clone())
 }
 
 /// The files that go with messages.
@@ -335,14 +334,17 @@ impl ModelWay {
     }
 }
 
-/// The keys that conversations can choose; never the service's own token.
-fn keys(config: &LoadedConfig) -> NamedKeys {
+/// The keys that conversations can choose; never the service's own token. They are masked from now on.
+fn keys(config: &LoadedConfig, redaction: &Redaction) -> NamedKeys {
     let token_file = config.home.join(TOKEN_FILE).display().to_string();
     let variable = KeyOrigin::Environment("HARNESS_TOKEN".to_owned());
     let never = vec![KeyOrigin::File(token_file), variable];
     let never_these = config.token.iter().cloned().collect();
-    NamedKeys::new(config.key_sources.origins.clone(), never, never_these)
-        .with_own_from(config.credential_origin())
+    let keys = NamedKeys::new(config.key_sources.origins.clone(), never, never_these)
+        .with_own_from(config.credential_origin());
+    // Also those that no conversation has used yet. A word or a path is a mistake, and no key.
+    redaction.add_all(keys.present().filter(|key| !key.is_plain()));
+    keys
 }
 
 /// How conversations are set up.

@@ -1,6 +1,6 @@
 //! The decision about a call of a tool of an MCP server.
 
-use harness_protocol::{ApprovalMode, McpCall, RuleAction, hidden};
+use harness_protocol::{Access, ApprovalMode, McpCall, RuleAction, hidden};
 
 use super::command_pattern::CommandReach;
 use super::policy::{ApprovalPolicy, Decision, NOT_HELD, refuse};
@@ -62,12 +62,18 @@ impl ApprovalPolicy<'_> {
     }
 }
 
+/// The reason to ask about a server that writes: nothing looks at what it made while it runs.
+const MAKES_FILES: &str = "it may make files that tell other programs what to do";
+
 /// The reasons why the containment of a server is not enough to let a call run unasked. Empty if it is.
 fn reasons_not_held(call: &McpCall) -> Vec<&'static str> {
     let reach = CommandReach::new(call.access, call.network);
     let is_loose = !call.contained && reach != CommandReach::Full;
     let not_held = is_loose.then_some(NOT_HELD);
-    reach.reason().into_iter().chain(not_held).collect()
+    let makes_files =
+        (call.access != Access::Read && reach != CommandReach::Full).then_some(MAKES_FILES);
+    let reasons = reach.reason().into_iter().chain(not_held);
+    reasons.chain(makes_files).collect()
 }
 
 /// The reason of an approval, with the first hidden character of the names or else of the input.
@@ -85,7 +91,7 @@ fn with_hidden(because: String, call: &McpCall) -> String {
 mod tests {
     use std::path::Path;
 
-    use harness_protocol::{Access, Backend, HeldRule, Scope, Subject};
+    use harness_protocol::{Backend, HeldRule, Scope, Subject};
 
     use super::*;
 
@@ -164,8 +170,7 @@ mod tests {
                     contained,
                     ..call()
                 };
-                let is_held =
-                    contained && !network && matches!(access, Access::Read | Access::Write);
+                let is_held = contained && !network && access == Access::Read;
                 let expected = if is_held { held } else { not_held };
                 let found = decided(&[], &call);
                 assert_eq!(found, expected, "{access:?} {network} {contained}");
@@ -226,13 +231,17 @@ mod tests {
     #[test]
     fn an_approval_of_a_call_says_why_it_is_asked() {
         use ApprovalMode::{Ask, Edits, Sandbox};
+        let reads = McpCall {
+            access: Access::Read,
+            ..call()
+        };
         let network = McpCall {
             network: true,
-            ..call()
+            ..reads.clone()
         };
         let loose = McpCall {
             contained: false,
-            ..call()
+            ..reads
         };
         let full = McpCall {
             access: Access::Full,
@@ -254,6 +263,11 @@ mod tests {
                 Edits,
                 &full,
                 "the mode asks before every call of an MCP server",
+            ),
+            (
+                Sandbox,
+                &call(),
+                "it may make files that tell other programs what to do",
             ),
             (Sandbox, &network, "it may reach the network"),
             (Sandbox, &loose, "nothing holds it to what it may reach"),

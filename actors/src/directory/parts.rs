@@ -22,7 +22,7 @@ use crate::model::messages::{CancelModelCall, DescribeModel, ListModels, StartMo
 use crate::model::{KeyResolver, Transport};
 use crate::secret::Redaction;
 use crate::tool::messages::{CancelTool, RunTool};
-use crate::tool::{BeforeStore, FileUndo, Jobs, Launching, Outputs, ToolShelf};
+use crate::tool::{BeforeStore, FileUndo, FolderShelves, Jobs, Launching, Outputs, ToolShelf};
 use actix::prelude::*;
 
 /// Distance between the numbers of two actors' first calls.
@@ -71,6 +71,8 @@ pub struct Extensions {
     pub jobs: Jobs,
     /// Files and folders that are closed to tools, whatever name leads there.
     pub closed: Arc<[PathBuf]>,
+    /// The tools that there are only in some folders.
+    pub folder_tools: FolderShelves,
 }
 
 impl Default for Extensions {
@@ -93,6 +95,7 @@ impl Default for Extensions {
             launcher: Launching::default(),
             jobs: Jobs::default(),
             closed: Arc::default(),
+            folder_tools: FolderShelves::default(),
         }
     }
 }
@@ -236,6 +239,12 @@ impl DirectoryParts {
         }
     }
 
+    /// The tools of conversations in a folder.
+    fn tools_in(&self, folder: &Path) -> ToolShelf {
+        let own = self.extensions.folder_tools.get(folder);
+        own.behind(self.tools.clone())
+    }
+
     /// The actor of a conversation that publishes there.
     pub(crate) fn conversation(
         &self,
@@ -250,7 +259,7 @@ impl DirectoryParts {
         let planner = Planner {
             defaults: Arc::clone(&self.defaults),
             made_with: header.settings,
-            tools: self.tools.clone(),
+            tools: self.tools_in(&folder),
             rules: self.extensions.rules.clone(),
             guidance: self.extensions.guidance_of(&folder),
             folder,

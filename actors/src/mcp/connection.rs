@@ -7,20 +7,21 @@ use std::time::Duration;
 
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, ClientCapabilities, ClientConfig, ClientRequest,
-    Implementation, ListToolsRequest, NumberOrString, PaginatedRequestParams,
-    ProgressNotificationParam, ServerResult,
+    Implementation, ListToolsRequest, NumberOrString, PaginatedRequestParams, PingRequest,
+    ProgressNotificationParam, ProtocolVersion, ServerResult,
 };
 use rmcp::service::{
-    NotificationContext, Peer, PeerRequestOptions, RoleClient, RunningService, ServiceError,
+    ClientInitializeError, NotificationContext, Peer, PeerRequestOptions, RoleClient,
+    RunningService, ServiceError,
 };
 use rmcp::{ClientHandler, ServiceExt as _};
 use serde_json::{Map, Value};
-use tokio::net::unix::pipe;
 
 use super::call::McpCallError;
 use super::definition::ToolDefinition;
 use super::process::{ServerPipes, ServerProcess};
 use super::text::result_text;
+use super::transport::BoundedTransport;
 use crate::reply::Object;
 use crate::tool::{Cancellation, LiveOutput};
 
@@ -28,6 +29,16 @@ use crate::tool::{Cancellation, LiveOutput};
 const REASON_TIME: Duration = Duration::from_millis(500);
 /// Maximum time for the list of tools of a server that runs.
 const LIST_LIMIT: Duration = Duration::from_secs(10);
+/// Time in which a server takes a word about a call that is over.
+const TELL_TIME: Duration = Duration::from_secs(1);
+/// Time in which a server answers that a call made wait.
+const PING_TIME: Duration = Duration::from_secs(2);
+/// Maximum length of a reason that a server gives, in bytes.
+const MAX_REASON: usize = 2048;
+/// Maximum length of a server's name and version, in bytes.
+const MAX_VERSION: usize = 128;
+/// Maximum size of the list of a server's tools, in bytes.
+const MAX_LIST: usize = 4 * 1024 * 1024;
 /// Maximum number of pages of a list of tools.
 const MAX_PAGES: usize = 50;
 /// Maximum number of tools of a server.
@@ -109,9 +120,19 @@ impl ServerConnection {
     ) -> Result<Self, (McpCallError, Vec<String>)> {
         let listener = ServerListener::default();
         let start = async {
-            let running = listener.clone().serve(transport(pipes)?).await;
-            let running = running.map_err(|error| error.to_string())?;
-            let tools = list_tools(running.peer()).await?;
+            let transport = BoundedTransport::new(pipes).map_err(|error| error.to_string())?;
+            let running = listener.clone().serve(transport).await;
+            // The reason is looked for while its input is open: many servers end with it.
+            let running = match running {
+                Ok(running) => running,
+                Err(error) => return Err(start_reason(&process, &error).await),
+            };
+            check_version(running.peer())?;
+            let tools = match list_tools(running.peer()).await {
+                Ok(tools) => tools,
+                Err(ListError::Refused(reason)) => return Err(reason),
+                Err(ListError::Lost(reason)) => return Err(ended_or(&process, reason).await),
+            };
             Ok::<_, String>((running, tools))
         };
         let started = match tokio::time::timeout(limit, start).await {
@@ -128,13 +149,19 @@ impl ServerConnection {
                 tools: tokio::sync::Mutex::new(tools),
             }),
             Err(reason) => {
+                let log = process.log();
                 let error = McpCallError::NotStarted {
                     server: name.to_owned(),
-                    reason: with_end(&process, reason).await,
+                    reason: with_log(&reason, &log),
                 };
-                Err((error, process.log()))
+                Err((error, log))
             }
         }
+    }
+
+    /// Ends it at once. Calls that run fail.
+    pub(super) fn end(&self) {
+        self.process.end_now();
     }
 
     /// The tools that it has, by its last list.
@@ -146,7 +173,8 @@ impl ServerConnection {
     pub(super) fn version(&self) -> Option<String> {
         let info = self.running.peer().peer_info()?;
         let server = info.server_info.as_ref()?;
-        Some(format!("{} {}", server.name, server.version))
+        let version = format!("{} {}", server.name, server.version);
+        Some(cut(&version, MAX_VERSION).to_owned())
     }
 
     /// The last lines of its standard error.
@@ -164,7 +192,11 @@ impl ServerConnection {
     /// # Errors
     /// Why there is no result.
     pub(super) async fn call(&self, call: ServerCall) -> Result<(String, bool), McpCallError> {
-        self.check(&call).await?;
+        tokio::select! {
+            biased;
+            () = call.cancellation.cancelled() => return Err(McpCallError::Cancelled),
+            checked = self.check(&call) => checked?,
+        }
         let params = CallToolRequestParams::new(call.tool).with_arguments(call.input);
         let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
         let peer = self.running.peer();
@@ -187,16 +219,36 @@ impl ServerConnection {
         };
         self.listener.outputs().remove(&token);
         match answer {
+            Ok(Ok(ServerResult::InputRequiredResult(_) | ServerResult::CreateTaskResult(_))) => {
+                Err(self.failed_by("it asks for something that is not supported yet"))
+            }
             Ok(Ok(result)) => Ok(result_text(&result_value(result))),
             // The server says no; it is as well as before.
-            Ok(Err(ServiceError::McpError(error))) => Ok((error.message.into_owned(), true)),
+            Ok(Err(ServiceError::McpError(error))) => {
+                Ok((cut(&error.message, MAX_REASON).to_owned(), true))
+            }
             Ok(Err(error)) => Err(self.failed(&error).await),
             Err(unanswered) => {
-                if let Err(error) = handle.cancel(Some(unanswered.to_string())).await {
-                    log::debug!("an MCP server is not told of a cancelled call: {error}");
+                let telling = handle.cancel(Some(unanswered.to_string()));
+                let is_told = matches!(tokio::time::timeout(TELL_TIME, telling).await, Ok(Ok(())));
+                // One that is slow goes on with other calls; one that does not read or answer is started anew by the next.
+                let is_over = matches!(unanswered, McpCallError::TimedOut { .. });
+                if !is_told || (is_over && !self.answers().await) {
+                    self.end();
                 }
                 Err(unanswered)
             }
+        }
+    }
+
+    /// True if it still answers.
+    async fn answers(&self) -> bool {
+        let ping = ClientRequest::PingRequest(PingRequest::default());
+        let answer = self.running.peer().send_request(ping);
+        match tokio::time::timeout(PING_TIME, answer).await {
+            // That it knows no ping is an answer, too.
+            Ok(Ok(_) | Err(ServiceError::McpError(_))) => true,
+            Ok(Err(_)) | Err(_) => false,
         }
     }
 
@@ -204,19 +256,22 @@ impl ServerConnection {
     async fn check(&self, call: &ServerCall) -> Result<(), McpCallError> {
         let mut tools = self.tools.lock().await;
         if self.listener.is_stale.swap(false, Ordering::Relaxed) {
+            // What is dropped or fails here is looked at again.
+            let again = StaleAgain(Some(&self.listener.is_stale));
             let listing = list_tools(self.running.peer());
             let listed = match tokio::time::timeout(LIST_LIMIT, listing).await {
-                Ok(listed) => listed,
+                Ok(Ok(listed)) => Ok(listed),
+                Ok(Err(ListError::Refused(reason) | ListError::Lost(reason))) => Err(reason),
                 Err(_) => Err(format!("it did not list its tools within {LIST_LIMIT:?}")),
             };
             match listed {
                 Ok(listed) => *tools = listed,
                 Err(reason) => {
-                    self.listener.is_stale.store(true, Ordering::Relaxed);
-                    let server = self.name.clone();
-                    return Err(McpCallError::Failed { server, reason });
+                    self.end();
+                    return Err(self.failed_by(&reason));
                 }
             }
+            again.settle();
         }
         let (server, tool) = (self.name.clone(), call.tool.clone());
         match tools.iter().find(|tool| tool.tool == call.tool) {
@@ -229,9 +284,14 @@ impl ServerConnection {
     }
 
     async fn failed(&self, error: &ServiceError) -> McpCallError {
+        let reason = error.to_string();
+        self.failed_by(&ended_or(&self.process, reason).await)
+    }
+
+    fn failed_by(&self, reason: &str) -> McpCallError {
         McpCallError::Failed {
             server: self.name.clone(),
-            reason: with_end(&self.process, error.to_string()).await,
+            reason: with_log(reason, &self.process.log()),
         }
     }
 
@@ -240,52 +300,101 @@ impl ServerConnection {
         let Self {
             running, process, ..
         } = self;
-        if let Err(error) = running.cancel().await {
-            log::debug!("the connection to an MCP server ended badly: {error}");
-        }
+        // One that does not read holds up the end of the connection.
+        let ended = tokio::time::timeout(TELL_TIME, running.cancel()).await;
+        log::debug!(
+            "the connection to an MCP server has ended: {}",
+            ended.is_ok()
+        );
         process.close().await;
     }
 }
 
-/// The two ends of the pipes as the library takes them.
-fn transport(pipes: ServerPipes) -> Result<(pipe::Receiver, pipe::Sender), String> {
-    let told = |error: std::io::Error| error.to_string();
-    let output = pipe::Receiver::from_owned_fd(pipes.output.into()).map_err(told)?;
-    let input = pipe::Sender::from_owned_fd(pipes.input.into()).map_err(told)?;
-    Ok((output, input))
+/// Notes again that the tools may be others, unless that is settled.
+struct StaleAgain<'s>(Option<&'s AtomicBool>);
+
+impl StaleAgain<'_> {
+    fn settle(mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for StaleAgain<'_> {
+    fn drop(&mut self) {
+        if let Some(is_stale) = self.0 {
+            is_stale.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+/// The reason for which there is no list of tools.
+enum ListError {
+    /// The server said something else.
+    Refused(String),
+    /// It said nothing any more.
+    Lost(String),
+}
+
+/// Checks the version of the protocol that the server has chosen.
+fn check_version(peer: &Peer<RoleClient>) -> Result<(), String> {
+    let info = peer.peer_info().ok_or("it did not say who it is")?;
+    match ProtocolVersion::KNOWN_VERSIONS.contains(&info.protocol_version) {
+        true => Ok(()),
+        false => Err(format!(
+            "it speaks version {} of the protocol, which is not known",
+            cut(&info.protocol_version.to_string(), MAX_VERSION)
+        )),
+    }
+}
+
+/// The reason for which a server could not be spoken with.
+async fn start_reason(process: &ServerProcess, error: &ClientInitializeError) -> String {
+    if let ClientInitializeError::JsonRpcError(error) = error {
+        return format!("it refused to start: {}", cut(&error.message, MAX_REASON));
+    }
+    ended_or(process, cut(&error.to_string(), MAX_REASON).to_owned()).await
 }
 
 /// All tools of a server, in its order.
-async fn list_tools(peer: &Peer<RoleClient>) -> Result<Vec<ToolDefinition>, String> {
+async fn list_tools(peer: &Peer<RoleClient>) -> Result<Vec<ToolDefinition>, ListError> {
     let mut tools = Vec::new();
-    let mut cursor = None;
+    let (mut cursor, mut bytes) = (None, 0);
     for _ in 0..MAX_PAGES {
         let mut request = ListToolsRequest::default();
         let mut params = PaginatedRequestParams::default();
         params.cursor = cursor.take();
         request.params = Some(params);
-        let result = peer
-            .send_request(ClientRequest::ListToolsRequest(request))
-            .await;
-        let page = result_value(result.map_err(|error| error.to_string())?);
-        let listed = page.get("tools").and_then(Value::as_array);
-        let listed = listed.ok_or("its list of tools is none")?;
+        let result = peer.send_request(ClientRequest::ListToolsRequest(request));
+        let page = match result.await {
+            Ok(result) => result_value(result),
+            Err(ServiceError::McpError(error)) => {
+                let reason = cut(&error.message, MAX_REASON);
+                return Err(ListError::Refused(format!("it lists no tools: {reason}")));
+            }
+            Err(error) => return Err(ListError::Lost(error.to_string())),
+        };
+        let Some(listed) = page.get("tools").and_then(Value::as_array) else {
+            return Err(ListError::Refused("its list of tools is none".to_owned()));
+        };
+        bytes += page.to_string().len();
         tools.extend(listed.iter().filter_map(ToolDefinition::from_listed));
-        if tools.len() > MAX_TOOLS {
-            return Err(format!("it has more than {MAX_TOOLS} tools"));
+        if tools.len() > MAX_TOOLS || bytes > MAX_LIST {
+            return Err(ListError::Refused(format!(
+                "it has more than {MAX_TOOLS} tools, or a list of more than {MAX_LIST} bytes"
+            )));
         }
-        cursor = page
-            .get("nextCursor")
-            .and_then(Value::as_str)
-            .map(str::to_owned);
+        let next = page.get("nextCursor").and_then(Value::as_str);
+        cursor = next.map(str::to_owned);
         if cursor.is_none() {
             return Ok(tools);
         }
     }
-    Err(format!("its list of tools has more than {MAX_PAGES} pages"))
+    Err(ListError::Refused(format!(
+        "its list of tools has more than {MAX_PAGES} pages"
+    )))
 }
 
-/// A result as it came.
+/// A result as JSON.
 fn result_value(result: ServerResult) -> Value {
     if let ServerResult::CustomResult(custom) = result {
         return custom.0;
@@ -293,17 +402,21 @@ fn result_value(result: ServerResult) -> Value {
     serde_json::to_value(result).unwrap_or_else(|_| Value::Object(Map::new()))
 }
 
-/// A reason with how the process ended, if it has, and the last lines of its standard error.
-async fn with_end(process: &ServerProcess, reason: String) -> String {
-    let mut text = match process.wait(REASON_TIME).await {
-        Some(end) => end,
-        None => reason,
-    };
-    let log = process.log();
-    let last = &log[log.len().saturating_sub(TOLD_LINES)..];
-    if !last.is_empty() {
-        text.push_str("; its last lines: ");
-        text.push_str(&last.join(" | "));
+/// The end of the process, if there is one by now, in place of the reason of the connection.
+async fn ended_or(process: &ServerProcess, reason: String) -> String {
+    process.wait(REASON_TIME).await.unwrap_or(reason)
+}
+
+/// A reason with the last lines of a server's standard error.
+fn with_log(reason: &str, log: &[String]) -> String {
+    let reason = cut(reason, MAX_REASON);
+    match &log[log.len().saturating_sub(TOLD_LINES)..] {
+        [] => reason.to_owned(),
+        last => format!("{reason}; its last lines: {}", last.join(" | ")),
     }
-    text
+}
+
+/// The beginning of a text of a server.
+fn cut(text: &str, most: usize) -> &str {
+    &text[..text.floor_char_boundary(most)]
 }

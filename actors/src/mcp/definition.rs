@@ -1,5 +1,7 @@
 //! The definition of a tool of a server, and the digests by which a change of it is noticed.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
@@ -71,12 +73,16 @@ impl ToolDefinition {
     }
 }
 
-/// The SHA-256 of what an operator accepts: the entry of a server, as [`ServerEntry::canonical`] writes it, and its
-/// tools. Their order makes no difference.
+/// The SHA-256 of what an operator accepts: the entry of a server, as [`ServerEntry::canonical`] writes it, the code in
+/// the folder that it names, and its tools. Their order makes no difference.
 ///
 /// [`ServerEntry::canonical`]: super::ServerEntry::canonical
 #[must_use]
-pub fn list_digest(entry: &str, tools: &[ToolDefinition]) -> String {
+pub fn list_digest(
+    entry: &str,
+    files: &BTreeMap<String, String>,
+    tools: &[ToolDefinition],
+) -> String {
     let mut tools: Vec<(&str, String)> = tools
         .iter()
         .map(|tool| (&*tool.tool, tool.digest()))
@@ -84,7 +90,7 @@ pub fn list_digest(entry: &str, tools: &[ToolDefinition]) -> String {
     // By the name, and by the digest if a server gives one name twice.
     tools.sort_unstable();
     let digests: Vec<String> = tools.into_iter().map(|(_, digest)| digest).collect();
-    canonical_digest(json!([entry, digests]))
+    canonical_digest(json!([entry, files, digests]))
 }
 
 /// The SHA-256 of a value as JSON with sorted keys.
@@ -98,6 +104,10 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    fn none() -> BTreeMap<String, String> {
+        BTreeMap::new()
+    }
 
     fn tool(name: &str, description: &str, schema: &str) -> ToolDefinition {
         ToolDefinition {
@@ -113,8 +123,12 @@ mod tests {
         let one = tool("b", "B ä\n", r#"{"type":"object","properties":{}}"#);
         let canonical = r#"{"description":"B ä\n","input_schema":{"properties":{},"type":"object"},"tool":"b"}"#;
         assert_eq!(one.digest(), sha256(canonical.as_bytes()));
-        let list = format!(r#"["entry",["{}"]]"#, one.digest());
-        assert_eq!(list_digest("entry", &[one]), sha256(list.as_bytes()));
+        let files = BTreeMap::from([("a.js".to_owned(), "0".to_owned())]);
+        let list = format!(r#"["entry",{{"a.js":"0"}},["{}"]]"#, one.digest());
+        assert_eq!(
+            list_digest("entry", &files, &[one]),
+            sha256(list.as_bytes())
+        );
     }
 
     /// Spec: [MCP-06]
@@ -140,20 +154,22 @@ mod tests {
     #[test]
     fn a_list_has_the_entry_and_every_tool_in_any_order() {
         let [a, b] = ["a", "b"].map(|name| tool(name, "", "{}"));
-        let digest = list_digest("{}", &[a.clone(), b.clone()]);
-        assert_eq!(digest, list_digest("{}", &[b.clone(), a.clone()]));
+        let files = BTreeMap::from([("a.js".to_owned(), "0".to_owned())]);
+        let digest = list_digest("{}", &none(), &[a.clone(), b.clone()]);
+        assert_eq!(digest, list_digest("{}", &none(), &[b.clone(), a.clone()]));
         let twice = tool("a", "again", "{}");
         assert_eq!(
-            list_digest("{}", &[a.clone(), twice.clone()]),
-            list_digest("{}", &[twice.clone(), a.clone()])
+            list_digest("{}", &none(), &[a.clone(), twice.clone()]),
+            list_digest("{}", &none(), &[twice.clone(), a.clone()])
         );
         for other in [
-            list_digest("{} ", &[a.clone(), b.clone()]),
-            list_digest("{}", std::slice::from_ref(&a)),
-            list_digest("{}", &[a.clone(), a.clone(), b.clone()]),
-            list_digest("{}", &[a, twice]),
-            list_digest("{}", &[b]),
-            list_digest("{}", &[]),
+            list_digest("{} ", &none(), &[a.clone(), b.clone()]),
+            list_digest("{}", &files, &[a.clone(), b.clone()]),
+            list_digest("{}", &none(), std::slice::from_ref(&a)),
+            list_digest("{}", &none(), &[a.clone(), a.clone(), b.clone()]),
+            list_digest("{}", &none(), &[a, twice]),
+            list_digest("{}", &none(), &[b]),
+            list_digest("{}", &none(), &[]),
         ] {
             assert_ne!(digest, other);
         }

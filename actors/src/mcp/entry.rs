@@ -45,6 +45,8 @@ const NO_HTTP: &str = "servers over HTTP are not supported yet; name a command";
 const MAX_TIMEOUT: Duration = Duration::from_secs(24 * 60 * 60);
 /// Maximum length of a value in an error, in characters.
 const MAX_PREVIEW: usize = 60;
+/// The text in place of a secret.
+const MASK: &str = "***";
 /// Minimum length of a secret, in bytes. A shorter text is in others by chance.
 const MIN_SECRET: usize = 8;
 /// The parts of names of variables that hold secrets.
@@ -160,6 +162,7 @@ impl ServerEntry {
             let value = filler.filled(text, &format!("env.{name}"))?;
             if is_secret_name(name) {
                 filler.add_secret(&value);
+                filler.add_secret_url(&value);
             }
             environment.push((name.clone(), value));
         }
@@ -174,6 +177,30 @@ impl ServerEntry {
             environment,
             secrets: filler.secrets.into_iter().collect(),
         })
+    }
+
+    /// The program and its arguments, as everybody may see them: without passwords in addresses and without the values of
+    /// flags that are named like secrets.
+    #[must_use]
+    pub fn shown_command(&self) -> Vec<String> {
+        let mut shown = vec![without_password(&self.command)];
+        let mut is_value = false;
+        for arg in &self.args {
+            let (flag, value) = match arg.split_once('=') {
+                Some((flag, value)) => (flag, Some(value)),
+                None => (arg.as_str(), None),
+            };
+            let is_secret = flag.starts_with('-') && is_secret_name(flag);
+            shown.push(
+                match (is_value && !arg.starts_with('-'), is_secret, value) {
+                    (true, _, _) if !arg.starts_with("${") => MASK.to_owned(),
+                    (_, true, Some(value)) if !value.starts_with("${") => format!("{flag}={MASK}"),
+                    (_, _, _) => without_password(arg),
+                },
+            );
+            is_value = is_secret && value.is_none();
+        }
+        shown
     }
 
     /// True if the entry lets a tool be offered.
@@ -502,6 +529,16 @@ impl VariableFiller<'_> {
         Ok(filled)
     }
 
+    /// Adds a URL that is more than a place, such as that of a hook: to have it is enough to use it.
+    fn add_secret_url(&mut self, value: &str) {
+        let value = value.trim();
+        let path = value.split_once("://").map(|(_, rest)| rest);
+        let path = path.and_then(|rest| rest.split_once('/'));
+        if is_url(value) && path.is_some_and(|(_, path)| path.len() >= MIN_SECRET) {
+            self.secrets.insert(value.to_owned());
+        }
+    }
+
     /// Adds a value, unless masking it would garble other text.
     fn add_secret(&mut self, value: &str) {
         let value = value.trim();
@@ -545,6 +582,14 @@ fn is_secret_name(name: &str) -> bool {
     let name = name.to_ascii_uppercase().replace("AUTHORIZATION", "AUTH");
     let name = name.replace("AUTHOR", "");
     SECRET_NAMES.iter().any(|part| name.contains(part))
+}
+
+/// A text without the password in its URL.
+fn without_password(text: &str) -> String {
+    match url_password(text).filter(|password| !password.is_empty()) {
+        Some(password) => text.replacen(password, MASK, 1),
+        None => text.to_owned(),
+    }
 }
 
 fn is_url(text: &str) -> bool {

@@ -676,3 +676,46 @@ fn covers_slowly(pattern: &[u8], name: &[u8]) -> bool {
         [first, rest @ ..] => name.first() == Some(first) && covers_slowly(rest, &name[1..]),
     }
 }
+
+/// Spec: [MCP-14]
+#[test]
+fn a_command_is_shown_without_what_is_named_like_a_secret() {
+    let entry = ServerEntry::read(&json!({"command": "x", "args": [
+        "--api-key", "abc", "--token=def", "--auth", "${KEPT}", "--secret", "-v",
+        "postgres://u:pass@host/db", "--key=${ALSO}", "plain", "--author=me",
+    ]}));
+    let shown = entry.unwrap().shown_command();
+    let expected = [
+        "x",
+        "--api-key",
+        "***",
+        "--token=***",
+        "--auth",
+        "${KEPT}",
+        "--secret",
+        "-v",
+        "postgres://u:***@host/db",
+        "--key=${ALSO}",
+        "plain",
+        "--author=me",
+    ];
+    assert_eq!(shown, expected);
+}
+
+/// Spec: [MCP-14]
+#[test]
+fn an_address_under_a_secret_name_is_a_secret_and_a_plain_place_is_none() {
+    let entry = json!({"command": "x", "env": {
+        "HOOK_TOKEN": "https://hooks.example.com/services/T000/B000",
+        "AUTH_URL": "https://example.com/",
+        "PAGE": "https://example.com/a/long/path",
+    }});
+    let expanded = ServerEntry::read(&entry)
+        .unwrap()
+        .expanded(&|_| None)
+        .unwrap();
+    assert_eq!(
+        expanded.secrets,
+        ["https://hooks.example.com/services/T000/B000"]
+    );
+}

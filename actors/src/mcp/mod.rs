@@ -10,6 +10,7 @@ mod call;
 mod connection;
 mod definition;
 mod entry;
+mod folder_files;
 mod log_tail;
 mod names;
 mod pool;
@@ -17,8 +18,9 @@ mod process;
 mod schema;
 mod text;
 mod tool;
+mod transport;
 
-pub use accepted::AcceptedServer;
+pub use accepted::{AcceptedServer, ServerId};
 pub use call::McpCallError;
 pub use definition::{OfferedTool, ToolDefinition, list_digest};
 pub use entry::{ExpandedEntry, ServerEntry};

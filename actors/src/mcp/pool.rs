@@ -14,15 +14,16 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
-use super::accepted::AcceptedServer;
+use super::accepted::{AcceptedServer, ServerId};
 use super::call::McpCallError;
 use super::connection::{ServerCall, ServerConnection};
 use super::definition::ToolDefinition;
 use super::entry::ServerEntry;
-use super::process::ServerProcess;
+use super::folder_files::folder_files;
+use super::process::{ServerPipes, ServerProcess};
 use crate::secret::{Redaction, Secret};
 use crate::start_thread;
-use crate::tool::{LaunchOrder, Launcher, TempFolder, environment, server_reach};
+use crate::tool::{LaunchOrder, Launcher, TempFolder, environment, keep_search_path, server_reach};
 
 /// Time after which a server is ended that is not called.
 pub(super) const IDLE: Duration = Duration::from_mins(10);
@@ -44,7 +45,13 @@ pub struct PoolParts {
     pub redaction: Redaction,
     /// Files and folders that are closed to them.
     pub closed: Arc<[PathBuf]>,
+    /// The variables of the service's environment that hold its own secrets, besides those that begin with `HARNESS_` and
+    /// `ANTHROPIC_`.
+    pub own_variables: Vec<String>,
 }
+
+/// Code in a folder, with the SHA-256 of each file.
+type FolderFiles = BTreeMap<String, String>;
 
 /// The servers that run. Clones share them.
 #[derive(Clone)]
@@ -57,13 +64,17 @@ struct PoolState {
     runtime: Mutex<Option<Handle>>,
     /// Ends that thread.
     stop: CancellationToken,
-    slots: Mutex<BTreeMap<(String, PathBuf), Arc<ConnectionSlot>>>,
-    facts: Mutex<HashMap<String, ServerFacts>>,
+    slots: Mutex<BTreeMap<(ServerId, PathBuf), Arc<ConnectionSlot>>>,
+    facts: Mutex<HashMap<ServerId, ServerFacts>>,
 }
 
 /// The place of one process.
 #[derive(Default)]
-struct ConnectionSlot(tokio::sync::Mutex<Option<HeldConnection>>);
+struct ConnectionSlot {
+    held: tokio::sync::Mutex<Option<HeldConnection>>,
+    /// Ends what runs here, and what starts, for good.
+    closed: CancellationToken,
+}
 
 struct HeldConnection {
     connection: Arc<ServerConnection>,
@@ -84,6 +95,8 @@ pub struct ServerFacts {
 /// A server that was started to see its tools.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TestedServer {
+    /// The code in the folder that it was started from, with the SHA-256 of each file.
+    pub files: BTreeMap<String, String>,
     /// The tools that it has.
     pub tools: Vec<ToolDefinition>,
     /// Its name and version, by its own account.
@@ -132,17 +145,18 @@ impl McpPool {
     /// Why they cannot be found.
     pub async fn test(
         &self,
-        name: &str,
+        id: &ServerId,
         entry: &ServerEntry,
         folder: &Path,
     ) -> Result<TestedServer, McpCallError> {
-        let connection = self.start(name, entry, folder, TEST_LIMIT).await?;
+        let (connection, files) = self.start(id, entry, folder, None, TEST_LIMIT).await?;
         let tested = TestedServer {
+            files,
             tools: connection.tools().await,
             version: connection.version(),
             log: connection.log(),
         };
-        self.note(name, &connection);
+        self.note(id, &connection);
         if let Ok(runtime) = self.runtime() {
             runtime.spawn(connection.close());
         }
@@ -156,22 +170,34 @@ impl McpPool {
         folder: &Path,
         call: ServerCall,
     ) -> Result<(String, bool), McpCallError> {
-        let name = &server.name;
+        let id = server.id();
         let cancelled = call.cancellation.clone();
+        let slot = self.slot(&id, folder);
         let connection = tokio::select! {
             biased;
             () = cancelled.cancelled() => return Err(McpCallError::Cancelled),
-            connection = self.connected(server, folder) => connection,
+            () = slot.closed.cancelled() => return Err(removed(server)),
+            connection = self.connected(&slot, server, folder) => connection,
         };
         let connection = connection?;
         // On that thread it goes on when its caller is gone, for as long as it takes to tell the server.
-        let runtime = self.runtime().map_err(|error| not_started(name, &error))?;
-        let (pool, name) = (self.clone(), name.clone());
+        let runtime = self
+            .runtime()
+            .map_err(|error| not_started(&server.name, &error))?;
+        let pool = self.clone();
+        let gone = removed(server);
         let calling = runtime.spawn(async move {
-            let answer = connection.call(call).await;
-            pool.note(&name, &connection);
+            let answer = tokio::select! {
+                biased;
+                () = slot.closed.cancelled() => {
+                    connection.end();
+                    return Err(gone);
+                }
+                answer = connection.call(call) => answer,
+            };
+            pool.note(&id, &connection);
             if let Err(error) = &answer {
-                pool.note_failure(&name, error, connection.log());
+                pool.note_failure(&id, error, connection.log());
             }
             answer
         });
@@ -185,42 +211,53 @@ impl McpPool {
 
     /// Number of processes of a server that run.
     #[must_use]
-    pub fn running(&self, name: &str) -> usize {
+    pub fn running(&self, id: &ServerId) -> usize {
         let slots = lock(&self.0.slots);
-        let own = slots.iter().filter(|((server, _), _)| server == name);
+        let own = slots.iter().filter(|((server, _), _)| server == id);
         own.filter(|(_, slot)| slot.is_open()).count()
     }
 
     /// The facts about a server from its last process.
     #[must_use]
-    pub fn facts(&self, name: &str) -> ServerFacts {
-        lock(&self.0.facts).get(name).cloned().unwrap_or_default()
+    pub fn facts(&self, id: &ServerId) -> ServerFacts {
+        lock(&self.0.facts).get(id).cloned().unwrap_or_default()
     }
 
     /// Ends the processes of a server. Calls that run fail.
-    pub fn close(&self, name: &str) {
+    pub fn close(&self, id: &ServerId) {
         let mut slots = lock(&self.0.slots);
-        let own = slots.extract_if(.., |(server, _), _| server == name);
+        let own = slots.extract_if(.., |(server, _), _| server == id);
         let own: Vec<Arc<ConnectionSlot>> = own.map(|(_, slot)| slot).collect();
         drop(slots);
-        lock(&self.0.facts).remove(name);
-        let Ok(runtime) = self.runtime() else {
-            return; // Without that thread none runs.
-        };
+        lock(&self.0.facts).remove(id);
+        let runtime = lock(&self.0.runtime).clone();
         for slot in own {
-            runtime.spawn(async move { drop(slot.0.lock().await.take()) });
+            // A call that runs, or starts the server, ends it; and this one what nobody calls.
+            slot.closed.cancel();
+            if let Some(runtime) = &runtime {
+                runtime.spawn(async move {
+                    if let Some(held) = slot.held.lock().await.take() {
+                        held.connection.end();
+                    }
+                });
+            }
         }
+    }
+
+    /// The place of a server's process in a folder.
+    fn slot(&self, id: &ServerId, folder: &Path) -> Arc<ConnectionSlot> {
+        let key = (id.clone(), folder.to_owned());
+        Arc::clone(lock(&self.0.slots).entry(key).or_default())
     }
 
     /// The connection to a server in a folder. Those who want the same one wait for one start.
     async fn connected(
         &self,
+        slot: &ConnectionSlot,
         server: &AcceptedServer,
         folder: &Path,
     ) -> Result<Arc<ServerConnection>, McpCallError> {
-        let key = (server.name.clone(), folder.to_owned());
-        let slot = Arc::clone(lock(&self.0.slots).entry(key).or_default());
-        let mut held = slot.0.lock().await;
+        let mut held = slot.held.lock().await;
         if let Some(held) = &mut *held
             && held.connection.is_open()
             && held.connection.entry == server.entry.canonical()
@@ -230,9 +267,10 @@ impl McpPool {
         }
         // What is left of the one before ends first.
         drop(held.take());
-        let connection = self.start(&server.name, &server.entry, folder, START_LIMIT);
-        let connection = Arc::new(connection.await?);
-        self.note(&server.name, &connection);
+        let (id, files) = (server.id(), Some(&server.files));
+        let connection = self.start(&id, &server.entry, folder, files, START_LIMIT);
+        let connection = Arc::new(connection.await?.0);
+        self.note(&id, &connection);
         *held = Some(HeldConnection {
             connection: Arc::clone(&connection),
             used: Instant::now(),
@@ -240,18 +278,20 @@ impl McpPool {
         Ok(connection)
     }
 
-    /// Starts a process and speaks with it until it can be called. It is ended if this is dropped before.
+    /// Starts a process and speaks with it until it can be called. It is ended if this is dropped before. Tells also the
+    /// code in the folder that it was started from, which has to be that of `accepted`, if that is given.
     async fn start(
         &self,
-        name: &str,
+        id: &ServerId,
         entry: &ServerEntry,
         folder: &Path,
+        accepted: Option<&FolderFiles>,
         limit: Duration,
-    ) -> Result<ServerConnection, McpCallError> {
-        let started = self.started(name, entry, folder, limit).await;
+    ) -> Result<(ServerConnection, FolderFiles), McpCallError> {
+        let started = self.started(&id.name, entry, folder, accepted, limit).await;
         started.map_err(|(error, log)| {
             let error = with_hint(error, entry);
-            self.note_failure(name, &error, log);
+            self.note_failure(id, &error, log);
             error
         })
     }
@@ -261,20 +301,27 @@ impl McpPool {
         name: &str,
         entry: &ServerEntry,
         folder: &Path,
+        accepted: Option<&FolderFiles>,
         limit: Duration,
-    ) -> Result<ServerConnection, (McpCallError, Vec<String>)> {
+    ) -> Result<(ServerConnection, FolderFiles), (McpCallError, Vec<String>)> {
+        let bare = |error: &dyn ToString| {
+            let reason = error.to_string();
+            let server = name.to_owned();
+            (McpCallError::NotStarted { server, reason }, Vec::new())
+        };
         let (parts, work, at) = (self.0.parts.clone(), entry.clone(), folder.to_owned());
-        let starting = crate::blocking(move || start_process(&parts, &work, &at)).await;
-        let started = starting
-            .map_err(|error| (not_started(name, &error), Vec::new()))?
-            .map_err(|error| (not_started(name, &error), Vec::new()))?;
-        let runtime = self.runtime();
-        let runtime = runtime.map_err(|error| (not_started(name, &error), Vec::new()))?;
+        let accepted = accepted.cloned();
+        let start = move || start_process(&parts, &work, &at, accepted.as_ref());
+        let starting = crate::blocking(start).await;
+        let (started, files) = starting
+            .map_err(|error| bare(&error))?
+            .map_err(|error| bare(&error))?;
+        let runtime = self.runtime().map_err(|error| bare(&error))?;
         let (own, entry) = (name.to_owned(), entry.canonical());
         let opening = async move { ServerConnection::open(&own, entry, started, limit).await };
         let opening = AbortOnDropHandle::new(runtime.spawn(opening));
-        let opened = opening.await;
-        opened.map_err(|error| (not_started(name, &error), Vec::new()))?
+        let opened = opening.await.map_err(|error| bare(&error))?;
+        opened.map(|connection| (connection, files))
     }
 
     /// The thread that servers are spoken with on: what floods it harms no conversation.
@@ -304,20 +351,20 @@ impl McpPool {
         Ok(handle)
     }
 
-    fn note(&self, name: &str, connection: &ServerConnection) {
+    fn note(&self, id: &ServerId, connection: &ServerConnection) {
         let facts = ServerFacts {
             version: connection.version(),
             error: None,
             log: connection.log(),
         };
-        lock(&self.0.facts).insert(name.to_owned(), facts);
+        lock(&self.0.facts).insert(id.clone(), facts);
     }
 
     /// Notes the failure of a server, for operators.
-    fn note_failure(&self, name: &str, error: &McpCallError, log: Vec<String>) {
+    fn note_failure(&self, id: &ServerId, error: &McpCallError, log: Vec<String>) {
         if *error != McpCallError::Cancelled {
             let mut facts = lock(&self.0.facts);
-            let facts = facts.entry(name.to_owned()).or_default();
+            let facts = facts.entry(id.clone()).or_default();
             facts.error = Some(error.to_string());
             facts.log = log;
         }
@@ -327,10 +374,18 @@ impl McpPool {
 impl ConnectionSlot {
     /// True if its process runs; also while one starts.
     fn is_open(&self) -> bool {
-        match self.0.try_lock() {
+        match self.held.try_lock() {
             Ok(held) => held.as_ref().is_some_and(|held| held.connection.is_open()),
             Err(_) => true,
         }
+    }
+}
+
+/// The answer of a server that operators have removed or changed while it was called.
+fn removed(server: &AcceptedServer) -> McpCallError {
+    McpCallError::Failed {
+        server: server.name.clone(),
+        reason: "an operator has changed or removed it".to_owned(),
     }
 }
 
@@ -338,7 +393,7 @@ impl ConnectionSlot {
 fn close_idle(pool: &PoolState) {
     let slots: Vec<Arc<ConnectionSlot>> = lock(&pool.slots).values().cloned().collect();
     for slot in slots {
-        let Ok(mut held) = slot.0.try_lock() else {
+        let Ok(mut held) = slot.held.try_lock() else {
             continue; // It is used right now.
         };
         let is_unused = |held: &mut HeldConnection| held.used.elapsed() >= pool.idle;
@@ -366,21 +421,33 @@ fn start_process(
     parts: &PoolParts,
     entry: &ServerEntry,
     folder: &Path,
-) -> io::Result<(ServerProcess, super::process::ServerPipes)> {
+    accepted: Option<&FolderFiles>,
+) -> io::Result<((ServerProcess, ServerPipes), FolderFiles)> {
     parts
         .launcher
         .containment(entry.access, entry.network, folder)
         .map_err(io::Error::other)?;
+    let variable = |name: &str| variable(name, &parts.own_variables);
     let expanded = entry.expanded(&variable).map_err(io::Error::other)?;
+    let files = folder_files(&expanded.program, folder)?;
+    if let Some(accepted) = accepted {
+        check_files(&files, accepted)?;
+    }
     let secrets = expanded.secrets.into_iter().map(Secret::from);
     parts.redaction.add_all(secrets);
     let temp = TempFolder::new()?;
-    let mut environment = environment(std::env::vars(), &parts.passed, temp.path());
+    let own = std::env::vars_os();
+    let own =
+        own.filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+    let mut environment = environment(own, &parts.passed, temp.path());
+    if entry.network || entry.access == Access::Full {
+        keep_search_path(&mut environment, folder, parts.launcher.writable());
+    }
     for (name, value) in expanded.environment {
         environment.retain(|(other, _)| *other != name);
         environment.push((name, value));
     }
-    let (writable, protected) = server_reach(folder, &parts.launcher.writable());
+    let reach = server_reach(folder, &parts.launcher.writable());
     let order = LaunchOrder {
         program: expanded.program,
         environment,
@@ -391,12 +458,27 @@ fn start_process(
         access: entry.access,
         network: entry.network,
         has_pipes: true,
-        writable,
-        protected,
+        writable: reach.writable,
+        protected: reach.protected,
         copies: Vec::new(),
         closed: Arc::clone(&parts.closed),
     };
-    ServerProcess::start(Arc::clone(&parts.launcher), order, temp)
+    let started = ServerProcess::start(Arc::clone(&parts.launcher), order, temp)?;
+    Ok((started, files))
+}
+
+/// Checks that the code in a folder is what was accepted.
+fn check_files(now: &FolderFiles, accepted: &FolderFiles) -> io::Result<()> {
+    // A file that is in another folder than this is none that the model can change here.
+    let changed = now
+        .iter()
+        .find(|(name, hash)| accepted.get(*name) != Some(hash));
+    match changed {
+        None => Ok(()),
+        Some((name, _)) => Err(io::Error::other(format!(
+            "its file {name} is not the accepted one; an operator has to accept it: harness mcp accept"
+        ))),
+    }
 }
 
 /// The error with a hint, where the program of a server is there and the server does not see it.
@@ -418,8 +500,11 @@ fn with_hint(error: McpCallError, entry: &ServerEntry) -> McpCallError {
 }
 
 /// A variable of the service's environment, but for those that are its own secrets.
-fn variable(name: &str) -> Option<String> {
-    let is_own = name.starts_with("HARNESS_") || name.starts_with("ANTHROPIC_");
+fn variable(name: &str, own: &[String]) -> Option<String> {
+    let is_own = ["HARNESS_", "ANTHROPIC_"]
+        .iter()
+        .any(|start| name.starts_with(start))
+        || own.iter().any(|own| own == name);
     std::env::var(name).ok().filter(|_| !is_own)
 }
 

@@ -84,6 +84,11 @@ impl ServerProcess {
         end.clone()
     }
 
+    /// Ends it at once.
+    pub(super) fn end_now(&self) {
+        self.lifeline.cut();
+    }
+
     /// Ends it, of which the input is closed already: it ends by itself, or by a signal, or is killed.
     pub(super) async fn close(&self) {
         if self.wait(END_TIME).await.is_none() {

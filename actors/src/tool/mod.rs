@@ -44,7 +44,7 @@ pub use approved::ApprovedContents;
 pub use bash::{Bash, JobTool, Jobs, OutputRange, Outputs};
 pub(crate) use bash::{Lifeline, ProcessEnd, TempFolder, environment, linked, run_into};
 #[cfg(feature = "mcp")]
-pub(crate) use bash::{run_with_pipes, server_reach};
+pub(crate) use bash::{keep_search_path, run_with_pipes, server_reach};
 #[cfg(feature = "mcp")]
 pub(crate) use cap::{MAX_TEXT_BYTES, capped};
 pub use change::{BeforeStore, FileUndo};
@@ -71,7 +71,7 @@ pub(crate) use registry::tools;
 pub use registry::{Registry, RegistryError, defined_name};
 pub use seen::{SeenBefore, SeenFile, SeenFiles};
 pub use send_order::send_order;
-pub use shelf::ToolShelf;
+pub use shelf::{FolderShelves, ToolShelf};
 pub use write::Write;
 
 /// The name under which a job is stopped by the model.

@@ -97,6 +97,19 @@ impl Registry {
         }
     }
 
+    /// These tools, and behind them those of another registry whose names are not among them.
+    #[must_use]
+    pub(super) fn before(self, others: &Self) -> Self {
+        if others.tools.is_empty() {
+            return self;
+        }
+        let is_new = |tool: &&Arc<dyn Tool>| self.get(tool.name()).is_none();
+        let new = others.tools.iter().filter(is_new);
+        Self {
+            tools: self.tools.iter().chain(new).cloned().collect(),
+        }
+    }
+
     /// Whether the tool of that name may only run alone.
     #[must_use]
     pub fn runs_alone(&self, name: &str) -> bool {

@@ -271,8 +271,8 @@ pub(crate) fn usage(conversation: &str) -> Route<UsageAnswer> {
 }
 
 /// The MCP servers. The service starts none of them for this.
-pub(crate) fn mcp_servers() -> Route<McpServerList> {
-    Route::get(MCP_SERVERS)
+pub(crate) fn mcp_servers(folder: Option<&str>) -> Route<McpServerList> {
+    Route::get(MCP_SERVERS).with("workspace", folder)
 }
 
 /// Puts an MCP server into the configuration. The entry is an object of `mcp.json`.
@@ -292,8 +292,8 @@ pub(crate) fn accept_mcp_server(name: &str, order: &AcceptMcpServer) -> Route<Mc
 }
 
 /// Removes an MCP server from the configuration. Answered with those that remain.
-pub(crate) fn remove_mcp_server(name: &str) -> Route<McpServerList> {
-    Route::delete(of_mcp_server(name, ""))
+pub(crate) fn remove_mcp_server(name: &str, folder: Option<&str>) -> Route<McpServerList> {
+    Route::delete(of_mcp_server(name, "")).with("workspace", folder)
 }
 
 /// The workflows, the last made first.

@@ -2,7 +2,6 @@
 
 use derive_more::{Display, Error};
 use harness_actors::BlockingError;
-use harness_actors::mcp::McpCallError;
 
 /// The reason for which a server of the configuration is not changed or used, in one line.
 #[derive(Debug, Display, Error)]
@@ -30,8 +29,11 @@ pub(crate) enum McpError {
         reason: String,
     },
     /// It did not show its tools.
-    #[display("{_0}")]
-    NotStarted(McpCallError),
+    #[display("{reason}")]
+    NotStarted {
+        /// The reason, without secrets.
+        reason: String,
+    },
     /// The tools that would be accepted are not those that were shown.
     #[display(
         "the MCP server {name} was not tested, or is another one since; test it, and accept the digest of that test"

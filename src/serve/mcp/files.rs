@@ -2,10 +2,12 @@
 //! have accepted.
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::fs::{self, File};
-use std::io::{self, ErrorKind};
+use std::io::{self, ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
 
+use harness_actors::beneath::{FolderHandle, LinkPolicy};
 use harness_actors::mcp::{AcceptedServer, ServerEntry, is_server_name};
 use serde_json::{Map, Value, json};
 
@@ -16,6 +18,10 @@ use crate::visible;
 
 /// The configuration, which operators may write by hand.
 const CONFIG: &str = "mcp.json";
+/// The configuration of a repository, in its folder.
+const OF_FOLDER: &str = ".mcp.json";
+/// Maximum size of such a file, in bytes.
+const MAX_OF_FOLDER: u64 = 1024 * 1024;
 /// The servers that were accepted.
 const ACCEPTED: &str = "mcp-accepted.json";
 /// The member with the servers, by the name that other programs have for it.
@@ -48,7 +54,7 @@ impl McpFiles {
     /// The configuration. One that is no configuration is a problem, and no server is in it. Blocks.
     pub(super) fn config(&self) -> McpConfig {
         match self.document() {
-            Ok(document) => read(&document),
+            Ok(document) => read(&document, CONFIG),
             Err(problem) => McpConfig {
                 entries: BTreeMap::new(),
                 problems: vec![problem.to_string()],
@@ -118,8 +124,43 @@ impl McpFiles {
     }
 }
 
+/// The configuration of a folder. It is opened below the folder; what cannot be used is a problem. Blocks.
+pub(super) fn config_of_folder(folder: &Path) -> McpConfig {
+    let problem = |reason: &dyn Display| {
+        let path = folder.join(OF_FOLDER);
+        let line = format!(
+            "cannot read the MCP servers in {}: {reason}",
+            path.display()
+        );
+        McpConfig {
+            entries: BTreeMap::new(),
+            problems: vec![visible::line(&line)],
+        }
+    };
+    let handle = match FolderHandle::open(folder) {
+        Ok(handle) => handle,
+        Err(error) => return problem(&error),
+    };
+    let file = match handle.open_file(Path::new(OF_FOLDER), LinkPolicy::Inside) {
+        Ok(file) => file,
+        Err(none) if none.is_absence() => return McpConfig::default(),
+        Err(error) => return problem(&error),
+    };
+    let mut bytes = Vec::new();
+    if let Err(error) = file.take(MAX_OF_FOLDER + 1).read_to_end(&mut bytes) {
+        return problem(&error);
+    }
+    if bytes.len() as u64 > MAX_OF_FOLDER {
+        return problem(&format!("it has more than {MAX_OF_FOLDER} bytes"));
+    }
+    match serde_json::from_slice(&bytes) {
+        Ok(document) => read(&document, OF_FOLDER),
+        Err(error) => problem(&error),
+    }
+}
+
 /// The entries of a configuration.
-fn read(document: &Map<String, Value>) -> McpConfig {
+fn read(document: &Map<String, Value>, file: &str) -> McpConfig {
     let mut config = McpConfig::default();
     let servers = match document.get(SERVERS) {
         None => return config,
@@ -127,7 +168,7 @@ fn read(document: &Map<String, Value>) -> McpConfig {
         Some(_) => {
             config
                 .problems
-                .push(format!("{SERVERS} in {CONFIG} is no object"));
+                .push(format!("{SERVERS} in {file} is no object"));
             return config;
         }
     };

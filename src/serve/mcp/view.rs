@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use harness_actors::mcp::{
-    AcceptedServer, LeftOutTool, ToolDefinition, list_digest, offered_tools, tool_names,
+    AcceptedServer, LeftOutTool, ServerEntry, ServerId, ToolDefinition, list_digest, offered_tools,
+    tool_names,
 };
 use harness_protocol::{McpServer, McpState, McpTool, McpToolState};
 
@@ -14,34 +15,37 @@ const SWITCHED_OFF: &str = "it is switched off: its entry has \"disabled\": true
 
 impl McpServers {
     /// The view of a server; none if the configuration has none of that name.
-    pub(super) fn view(&self, known: &KnownServers, name: &str) -> Option<McpServer> {
-        let entry = known.config.entries.get(name)?;
-        let accepted = known.accepted.iter().find(|server| server.name == name);
+    pub(super) fn view(&self, known: &KnownServers, id: &ServerId) -> Option<McpServer> {
+        let entry = known.entry(id)?;
+        let accepted = known.accepted(id);
+        let tested = known.test(id);
+        let is_same = |server: &AcceptedServer| {
+            let files = tested.map_or(&server.files, |tested| &tested.files);
+            server.entry.canonical() == entry.canonical() && server.files == *files
+        };
         let state = match accepted {
             None => McpState::New,
-            Some(server) if server.entry.canonical() == entry.canonical() => McpState::Accepted,
+            Some(server) if is_same(server) => McpState::Accepted,
             Some(_) => McpState::Changed,
         };
-        let tested = known.tested.get(name);
-        let tested = tested.filter(|(by, _)| by.canonical() == entry.canonical());
-        let tested = tested.map(|(_, tested)| tested);
         let left_out = accepted.map(|server| offered_tools(server, &self.0.pool).left_out);
         let tools = tools(
-            name,
+            &id.name,
             accepted.map(|server| &**server),
             &left_out.unwrap_or_default(),
             tested.map(|tested| &*tested.tools),
             &|tool| entry.admits(tool),
         );
-        let facts = self.0.pool.facts(name);
+        let facts = self.0.pool.facts(id);
         let apply = |text: String| self.0.redaction.apply(text);
-        let command = [entry.command.clone()]
-            .into_iter()
-            .chain(entry.args.clone());
+        let files = tested.map(|tested| &tested.files);
+        let files = files.or(accepted.map(|server| &server.files));
         Some(McpServer {
-            name: name.to_owned(),
-            command: command.collect(),
-            env: entry.env.keys().cloned().collect(),
+            name: id.name.clone(),
+            workspace: id.folder.as_ref().map(|it| it.display().to_string()),
+            command: entry.shown_command(),
+            files: files.map_or_else(Vec::new, |files| files.keys().cloned().collect()),
+            env: variables(entry, id.folder.is_some()),
             access: entry.access,
             network: entry.network,
             state,
@@ -49,13 +53,22 @@ impl McpServers {
                 true => Some(SWITCHED_OFF.to_owned()),
                 false => facts.error.map(apply),
             },
-            running: self.0.pool.running(name),
+            running: self.0.pool.running(id),
             version: facts.version.map(apply),
             tools,
             log: facts.log.into_iter().map(apply).collect(),
-            digest: tested.map(|tested| list_digest(&entry.canonical(), &tested.tools)),
+            digest: tested.map(|it| list_digest(&entry.canonical(), &it.files, &it.tools)),
         })
     }
+}
+
+/// The variables of an entry: their names, and what a repository would set them to.
+fn variables(entry: &ServerEntry, is_of_folder: bool) -> Vec<String> {
+    let shown = entry.env.iter().map(|(name, value)| match is_of_folder {
+        true => format!("{name}={value}"),
+        false => name.clone(),
+    });
+    shown.collect()
 }
 
 /// The tools of a server: those that were accepted, and those that its last test has shown.
@@ -96,9 +109,11 @@ fn tools(
             tool: (*tool).to_owned(),
             name,
             description: definition.description,
-            state: match &reason {
-                Some(_) => McpToolState::LeftOut,
-                None => state,
+            input_schema: definition.input_schema.into(),
+            state: match (&reason, state) {
+                // Calls of it fail until it is accepted anew.
+                (None, _) | (Some(_), McpToolState::Changed | McpToolState::Gone) => state,
+                (Some(_), _) => McpToolState::LeftOut,
             },
             reason,
         })

@@ -6,7 +6,8 @@ use serde_json::json;
 
 use super::{accept, call, put, server, test, with_demo};
 use crate::bash::none_left;
-use crate::changing::Changing;
+use crate::changing::{Changing, order};
+use crate::eventually::eventually;
 
 /// Spec: [MCP-07]
 #[tokio::test]
@@ -46,10 +47,40 @@ async fn a_server_that_does_not_answer_is_given_up_after_its_time() {
         is_error && told.contains("did not answer within 300ms"),
         "{told}"
     );
+    // It does not even answer a ping, so the next call starts it anew. One that does not read is no better.
     assert_eq!(
         call(&here, "echo", json!({"text": "x"})).await.0,
         "you said x"
     );
+    let heard = String::from_utf8(here.read("heard")).unwrap();
+    assert_eq!(heard.matches("\"method\":\"initialize\"").count(), 3);
+    let (told, is_error) = call(&here, "deaf", json!({"text": "y".repeat(300_000)})).await;
+    assert!(is_error && told.contains("did not answer"), "{told}");
+    assert_eq!(
+        call(&here, "echo", json!({"text": "x"})).await.0,
+        "you said x"
+    );
+    let (told, is_error) = call(&here, "asks", json!({})).await;
+    assert!(is_error && told.contains("not supported yet"), "{told}");
+}
+
+/// Spec: [MCP-05]
+#[tokio::test]
+async fn a_server_that_is_removed_ends_with_the_call_that_runs() {
+    let here = with_demo("ask", json!({})).await;
+    let script = here.at("server.sh").display().to_string();
+    let id = here.begin("mcp__demo__hang", json!({})).await;
+    let approval = here.asked().await.unwrap();
+    assert_eq!(here.answer(&approval, "allow").await.status, 200);
+    eventually("the call", async || {
+        String::from_utf8_lossy(&here.read("heard")).contains("\"name\":\"hang\"")
+    })
+    .await;
+    let gone = order(&here.service, "DELETE", "/v1/mcp/demo", &json!({})).await;
+    assert_eq!(gone.status, 200, "{gone:?}");
+    let (told, is_error) = here.result(&id).await;
+    assert!(is_error && told.contains("changed or removed"), "{told}");
+    none_left(&script, Duration::from_secs(5)).await;
 }
 
 /// Spec: [MCP-07]

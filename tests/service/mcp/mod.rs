@@ -3,6 +3,7 @@
 mod attacks;
 mod calls;
 mod faults;
+mod folders;
 mod servers;
 
 use serde_json::{Value, json};
@@ -42,7 +43,7 @@ async fn test(here: &Changing, name: &str) -> Answer {
 async fn accept(here: &Changing, name: &str) -> Value {
     let tested = test(here, name).await;
     assert_eq!(tested.status, 200, "{tested:?}");
-    let digest = json!({"digest": tested.json()["digest"]});
+    let digest = json!({"digest": tested.json()["digest"], "workspace": here.at("")});
     let path = format!("/v1/mcp/{name}/accept");
     let accepted = order(&here.service, "POST", &path, &digest).await;
     assert_eq!(accepted.status, 200, "{accepted:?}");

@@ -14,7 +14,7 @@ list() {
   local all
   all=$(tool echo "$(cat description 2>/dev/null || echo Says it again)" \
     '{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}')
-  for name in where secret write fail die hang junk flood huge leave bash list.more; do
+  for name in where secret write fail die hang deaf asks junk flood huge leave bash list.more; do
     all+=",$(tool "$name" "Does $name")"
   done
   all+=",$(tool broken 'Its schema is none' '{"type":"array"}')"
@@ -30,6 +30,8 @@ call() {
     fail) text "it did not work" true ;;
     die) echo "out of ideas" >&2; exit 3 ;;
     hang) ;;
+    deaf) exec sleep 1000 ;;
+    asks) answer '{"resultType":"input_required","inputRequests":{},"requestState":"x"}' ;;
     junk) say 'this is no JSON'; say '{"jsonrpc":"2.0"}'; say '[]'; text "behind junk" ;;
     flood) head -c 20000000 /dev/zero | tr '\0' 'x' >&2; echo >&2; text "behind a flood" ;;
     huge) printf '{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"' "$id"

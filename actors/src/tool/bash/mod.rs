@@ -50,6 +50,8 @@ mod result;
 mod running_commands;
 mod script;
 mod search_path;
+#[cfg(feature = "mcp")]
+mod server_reach;
 mod stamp;
 mod submodule_note;
 mod temp;
@@ -102,7 +104,7 @@ pub(crate) use process::run_with_pipes;
 pub(crate) use process::{Lifeline, ProcessEnd, run_into};
 pub(crate) use reach::linked;
 #[cfg(feature = "mcp")]
-pub(crate) use reach::server_reach;
+pub(crate) use server_reach::{keep_search_path, server_reach};
 pub(crate) use temp::TempFolder;
 
 /// How long a command may run that asks for no other time, in seconds.

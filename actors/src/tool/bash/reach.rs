@@ -140,17 +140,6 @@ impl WriteReach {
     }
 }
 
-/// The folders besides that of the conversation that a program may write which works there, and the places that it may
-/// not change. Blocks.
-#[cfg(feature = "mcp")]
-pub(crate) fn server_reach(workspace: &Path, more: &[PathBuf]) -> (Vec<PathBuf>, Vec<PathBuf>) {
-    let reach = find(workspace, more);
-    // A folder that is among both may be written, and not be moved away.
-    let writable = reach.writable.iter().chain(&reach.pinned);
-    let protected = reach.held(false).into_iter().chain(reach.pinned.clone());
-    (writable.cloned().collect(), protected.collect())
-}
-
 /// Finds what a command may write that works in that folder. It may write in `more` folders besides. Blocks.
 pub(super) fn find(workspace: &Path, more: &[PathBuf]) -> WriteReach {
     find_with(workspace, more, &OperatorConfig::from_environment())

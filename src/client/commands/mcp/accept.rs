@@ -141,7 +141,11 @@ impl AcceptDecision<'_> {
         ask: AskOperator<'_>,
         output: &mut Output,
     ) -> Result<i32, CommandError> {
-        let ServerTrial { raw, server } = tested;
+        let ServerTrial {
+            raw,
+            server,
+            folder,
+        } = tested;
         let name = visible::line(&server.name);
         let answer = match (self.is_given, self.as_json) {
             (true, _) => Some(true),
@@ -151,9 +155,11 @@ impl AcceptDecision<'_> {
         match answer {
             Some(true) => {}
             Some(false) => {
-                output.tell(&format!(
-                    "harness: {name} is not accepted; `harness mcp remove {name}` takes its entry back"
-                ));
+                let way_back = match server.workspace {
+                    None => format!("; `harness mcp remove {name}` takes its entry back"),
+                    Some(_) => String::new(),
+                };
+                output.tell(&format!("harness: {name} is not accepted{way_back}"));
                 return Ok(1);
             }
             None => {
@@ -169,7 +175,10 @@ impl AcceptDecision<'_> {
         let digest = server.digest.ok_or(CommandError::Contradiction {
             reason: "the service tested the server and did not say what there is to accept",
         })?;
-        let order = AcceptMcpServer { digest };
+        let order = AcceptMcpServer {
+            digest,
+            workspace: folder,
+        };
         let route = routes::accept_mcp_server(&server.name, &order).answered_as();
         let raw: Value = service.ask(&route).await?;
         let lines = |server: McpServer| vec![accepted_line(&server)];

@@ -11,6 +11,7 @@ use crate::client::api::routes;
 use crate::client::commands::common::{self, JsonFlag};
 use crate::client::commands::table::{MAX_NAME, table};
 use crate::client::error::CommandError;
+use crate::client::folder;
 use crate::client::output::Output;
 use crate::visible;
 
@@ -46,7 +47,9 @@ pub(super) async fn run(
     service: &ServiceConnection,
     output: &mut Output,
 ) -> Result<(), CommandError> {
-    let raw: Value = service.ask(&routes::mcp_servers().answered_as()).await?;
+    let folder = folder::here_if_known(service)?;
+    let listed = routes::mcp_servers(folder.as_deref()).answered_as();
+    let raw: Value = service.ask(&listed).await?;
     let list: McpServerList = common::parsed(raw.clone())?;
     if as_json {
         output.json(&common::items(raw, MEMBER))?;
@@ -70,7 +73,8 @@ pub(super) async fn remove(
     service: &ServiceConnection,
     output: &mut Output,
 ) -> Result<(), CommandError> {
-    let removed = routes::remove_mcp_server(&remove.name).answered_as();
+    let folder = folder::here_if_known(service)?;
+    let removed = routes::remove_mcp_server(&remove.name, folder.as_deref()).answered_as();
     let raw: Value = service.ask(&removed).await?;
     if remove.form.json {
         return Ok(output.json(&common::items(raw, MEMBER))?);
@@ -118,7 +122,7 @@ fn not_offered(server: &McpServer) -> Option<String> {
     let name = visible::line(&server.name);
     let reason = match server.state {
         McpState::New => "is not accepted",
-        McpState::Changed => "has another entry than the accepted one",
+        McpState::Changed => "is another one than was accepted",
         McpState::Accepted | McpState::Unknown => return None,
     };
     Some(format!(

@@ -61,6 +61,8 @@ pub(super) struct ServerTrial {
     pub(super) raw: Value,
     /// The server, as this version knows it.
     pub(super) server: McpServer,
+    /// The folder that it was started for. `None` for the service's own.
+    pub(super) folder: Option<String>,
 }
 
 impl McpTrialArgs {
@@ -90,7 +92,7 @@ pub(super) async fn run(
     service: &ServiceConnection,
     output: &mut Output,
 ) -> Result<i32, CommandError> {
-    let Some(ServerTrial { raw, server }) = test.trial.start(service, output).await? else {
+    let Some(ServerTrial { raw, server, .. }) = test.trial.start(service, output).await? else {
         return Ok(1);
     };
     if test.trial.json {
@@ -133,25 +135,30 @@ pub(super) async fn start(
     let raw: Value = match service.ask(&route).await {
         Ok(raw) => raw,
         Err(error) if error.is_of_kind(NOT_STARTED) => {
-            explain(name, &error, service, output).await;
+            explain(name, folder, &error, service, output).await;
             return Ok(None);
         }
         Err(error) => return Err(error.into()),
     };
     let server = common::parsed(raw.clone())?;
-    Ok(Some(ServerTrial { raw, server }))
+    Ok(Some(ServerTrial {
+        raw,
+        server,
+        folder: folder.map(str::to_owned),
+    }))
 }
 
 /// Tells why a test failed: the reason, the end of the server's standard error, and a usual cause.
 async fn explain(
     name: &str,
+    folder: Option<&str>,
     error: &RequestError,
     service: &ServiceConnection,
     output: &mut Output,
 ) {
     output.tell(&format!("harness: {error}"));
     // The rest only helps: without it, the reason is still there.
-    let Ok(list) = service.ask(&routes::mcp_servers()).await else {
+    let Ok(list) = service.ask(&routes::mcp_servers(folder)).await else {
         return;
     };
     let Some(server) = list.servers.into_iter().find(|server| server.name == name) else {

@@ -2,6 +2,8 @@
 
 use harness_protocol::{Access, McpServer, McpState, McpTool, McpToolState};
 
+use serde_json::Value;
+
 use crate::client::api::connection::ServiceConnection;
 use crate::visible;
 
@@ -11,6 +13,10 @@ const MAX_LINES: usize = 6;
 const MAX_CHARACTERS: usize = 600;
 /// Maximum number of characters of the name of a tool, and of a reason.
 const MAX_WORD: usize = 120;
+/// Maximum number of inputs of a tool that are shown.
+const MAX_INPUTS: usize = 12;
+/// Maximum number of characters of the description of an input.
+const MAX_INPUT: usize = 160;
 /// The name of the means of containment where commands are not contained.
 const NOT_CONTAINED: &str = "none";
 
@@ -19,6 +25,18 @@ pub(super) fn server_lines(server: &McpServer, service: &ServiceConnection) -> V
     let words: Vec<String> = server.command.iter().map(|word| shell_word(word)).collect();
     let name = visible::line(&server.name);
     let mut lines = vec![format!("{name}: {}", words.join(" "))];
+    if let Some(folder) = &server.workspace {
+        let folder = visible::line(folder);
+        lines.push(format!(
+            "  it is of .mcp.json in {folder}, and is offered there only"
+        ));
+    }
+    if !server.files.is_empty() {
+        let files = visible::line(&server.files.join(", "));
+        lines.push(format!(
+            "  runs these files of the folder, which are accepted as they are now: {files}"
+        ));
+    }
     if let Some(version) = &server.version {
         let version = visible::short(version, MAX_WORD);
         lines.push(format!("  it calls itself {version}"));
@@ -84,11 +102,33 @@ pub(super) fn tool_lines(tool: &McpTool, server: &McpServer) -> Vec<String> {
     if shown.is_empty() {
         lines.push("      (no description)".to_owned());
     }
+    lines.extend(input_lines(&tool.input_schema));
     if rest > 0 {
         let name = visible::line(&server.name);
         lines.push(format!(
             "      … {rest} more characters: harness mcp test {name} --json"
         ));
+    }
+    lines
+}
+
+/// The lines about the inputs of a tool, whose descriptions the model reads, too.
+fn input_lines(schema: &Value) -> Vec<String> {
+    let inputs = schema.get("properties").and_then(Value::as_object);
+    let inputs = inputs.into_iter().flatten();
+    let line = |(name, input): (&String, &Value)| {
+        let name = visible::short(name, MAX_WORD);
+        let text = input.get("description").and_then(Value::as_str);
+        match text.map(str::trim).filter(|text| !text.is_empty()) {
+            Some(text) => format!("      {name}: {}", visible::short(text, MAX_INPUT)),
+            None => format!("      {name}"),
+        }
+    };
+    let mut lines: Vec<String> = inputs.map(line).collect();
+    let more = lines.len().saturating_sub(MAX_INPUTS);
+    lines.truncate(MAX_INPUTS);
+    if more > 0 {
+        lines.push(format!("      … {more} more inputs"));
     }
     lines
 }
