@@ -248,9 +248,9 @@ def fork(holds):
     if os.fork() == 0:
         os.setsid()
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        if os.fork() == 0 and not holds:
-            for number in (0, 1, 2):
-                os.close(number)
+        for number in () if holds else (0, 1, 2):
+            os.close(number)
+        os.fork()
         forever()
 
 
@@ -449,7 +449,8 @@ KINDS = {
     # Faults of the server in a call.
     "killed": Kind(6, "steady", restarts=True), "exits": Kind(6, "steady", restarts=True),
     "half": Kind(5, "steady", restarts=True), "fork_hold": Kind(4, "steady", restarts=True),
-    "hangs": Kind(4, "hasty"), "hangs_alone": Kind(4, "hasty"), "late": Kind(4, "hasty", "any"), "wrong_id": Kind(4, "hasty"),
+    "hangs": Kind(4, "hasty"), "hangs_alone": Kind(4, "hasty"), "late": Kind(4, "hasty", "any"),
+    "wrong_id": Kind(4, "hasty"),
     "odd_type": Kind(6, "hasty", "any"), "deep": Kind(2, "hasty", "any"), "error_object": Kind(6, "hasty", "any"),
     "junk": Kind(6, "steady", "works"), "junk_flood": Kind(2, "hasty", "any"), "twice": Kind(3, "steady", "works"),
     "huge": Kind(4, "steady", "works"), "long_line": Kind(3, "hasty"), "stderr_flood": Kind(5, "steady", "works"),

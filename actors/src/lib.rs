@@ -139,7 +139,7 @@ pub use limit::within;
 pub use model::DEFAULT_MODEL;
 pub use nearest::nearest;
 pub use reply::{Block, BlockKind, Object, ReplyEnd, StopReason, Usage};
-pub use secret::{Redaction, Secret};
+pub use secret::{Redaction, Secret, is_secret_name, may_be_secret, url_passwords};
 pub use send::tell;
 pub use threads::{BlockingError, blocking, start_thread};
 pub use tool::{Cancellation, Tool, ToolContext, ToolError, ToolFuture, Touched, standard_tools};

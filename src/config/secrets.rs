@@ -5,25 +5,10 @@
 
 use std::collections::BTreeSet;
 
-use harness_actors::Secret;
+use harness_actors::{Secret, is_secret_name, may_be_secret, url_passwords};
 
 use super::layers::Layers;
 use super::setting::SETTINGS;
-
-/// Parts of the names of variables that hold secrets.
-const NAMES: [&str; 9] = [
-    "KEY",
-    "TOKEN",
-    "SECRET",
-    "PASSWORD",
-    "PASSWD",
-    "PASSPHRASE",
-    "CREDENTIAL",
-    "COOKIE",
-    "AUTHORIZATION",
-];
-/// Minimum length of the value of such a variable, in bytes.
-const MIN_BYTES: usize = 8;
 
 impl Layers {
     /// The secrets of all layers. `in_file` are the values of config.toml, by the names of the
@@ -38,73 +23,18 @@ impl Layers {
             if is_secret(name) {
                 found.insert(value.trim().to_owned());
             }
-            found.extend(passwords(value));
+            found.extend(url_passwords(value));
         }
         for (name, value) in &self.environment {
             let (name, value) = (name.to_string_lossy(), value.to_string_lossy());
             let value = value.trim();
-            if is_secret(&name) || (is_named_secret(&name) && may_be_secret(value)) {
+            if is_secret(&name) || (is_secret_name(&name) && may_be_secret(value)) {
                 found.insert(value.to_owned());
             }
-            found.extend(passwords(value));
+            found.extend(url_passwords(value));
         }
         found.into_iter().map(Secret::from).collect()
     }
-}
-
-/// True if a variable's name indicates a secret.
-fn is_named_secret(name: &str) -> bool {
-    let name = name.to_ascii_uppercase();
-    NAMES.iter().any(|part| name.contains(part))
-}
-
-/// True if a value can be a secret: `KEYMAP=us`, `TOKEN_URL=https://host` and `PASSWORD_STORE_DIR=/home/me/.store` hold
-/// none.
-fn may_be_secret(value: &str) -> bool {
-    let is_url = value.split_once("://").is_some_and(|(scheme, _)| {
-        scheme
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte))
-    });
-    value.len() >= MIN_BYTES && !is_url && !Secret::from(value).is_plain()
-}
-
-/// The passwords of the URLs in a value: with their user, and alone if they are no words.
-fn passwords(value: &str) -> Vec<String> {
-    let mut found = Vec::new();
-    for (at, _) in value.match_indices("://") {
-        let rest = &value[at + 3..];
-        let end = rest.find(|c: char| "/?#\"' ,;".contains(c) || c.is_whitespace());
-        let authority = &rest[..end.unwrap_or(rest.len())];
-        let Some((user, _)) = authority.rsplit_once('@') else {
-            continue;
-        };
-        found.push(format!("{user}@"));
-        let Some((_, password)) = user.split_once(':') else {
-            continue;
-        };
-        for password in [password.to_owned(), decoded(password)] {
-            if may_be_secret(&password) {
-                found.push(password);
-            }
-        }
-    }
-    found
-}
-
-/// A part of a URL without its percent-encoding.
-fn decoded(text: &str) -> String {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((first, after)) = rest.split_first() {
-        let digits = after.get(..2).filter(|_| *first == b'%');
-        let byte = digits
-            .and_then(|digits| str::from_utf8(digits).ok())
-            .and_then(|digits| u8::from_str_radix(digits, 16).ok());
-        bytes.push(byte.unwrap_or(*first));
-        rest = if byte.is_some() { &after[2..] } else { after };
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 #[cfg(test)]

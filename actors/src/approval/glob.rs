@@ -11,6 +11,21 @@ pub(super) enum Glob {
     Just(char),
 }
 
+/// A pattern in which `*` is for any characters, and all others are for themselves.
+pub(super) fn stars(pattern: &str) -> Vec<Glob> {
+    let glob = |character| match character {
+        '*' => Glob::Any,
+        other => Glob::Just(other),
+    };
+    pattern.chars().map(glob).collect()
+}
+
+/// True if a pattern covers a text, where `*` is for any characters, also none.
+#[cfg(feature = "mcp")]
+pub(crate) fn covers_with_stars(pattern: &str, text: &str) -> bool {
+    covers(&stars(pattern), text)
+}
+
 /// Whether a pattern covers a text.
 pub(super) fn covers(globs: &[Glob], text: &str) -> bool {
     let text: Vec<char> = text.chars().collect();

@@ -34,8 +34,8 @@ impl McpPattern {
             );
         }
         Ok(Self {
-            server: globs(server),
-            tool: globs(tool),
+            server: glob::stars(server),
+            tool: glob::stars(tool),
         })
     }
 
@@ -64,14 +64,6 @@ fn is_of_server(character: char) -> bool {
 
 fn is_of_tool(character: char) -> bool {
     is_of_server(character) || character == '.'
-}
-
-fn globs(pattern: &str) -> Vec<Glob> {
-    let glob = |character| match character {
-        '*' => Glob::Any,
-        other => Glob::Just(other),
-    };
-    pattern.chars().map(glob).collect()
 }
 
 #[cfg(test)]

@@ -19,6 +19,8 @@ mod table;
 pub use approver::{Approver, ApproverAnswer, ApproverFuture, DenyAll, Operators};
 pub use book::{FolderRules, NO_INODE, RuleBook};
 pub(crate) use command_line::{PlainLine, plain_line};
+#[cfg(feature = "mcp")]
+pub(crate) use glob::covers_with_stars;
 pub use policy::{ApprovalPolicy, Decision};
 pub(crate) use rule::covers_path;
 pub use rule::{COMMAND_TOOL, MAX_RULE, MCP_NAMES, MCP_TOOL, Rule, RuleError};

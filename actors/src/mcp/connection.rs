@@ -108,10 +108,11 @@ impl ClientHandler for ServerListener {
 }
 
 impl ServerConnection {
-    /// Speaks with a process that was started, until it has listed its tools, for as long as `limit`.
+    /// Initializes the protocol with a process that was started, and lists its tools, within `limit`.
     ///
     /// # Errors
-    /// Why it cannot be used, with the last lines of its standard error. It is ended then.
+    /// The reason for which the server cannot be used, and the last lines of its standard error. Its process has been
+    /// ended then.
     pub(super) async fn open(
         name: &str,
         entry: String,
@@ -184,13 +185,13 @@ impl ServerConnection {
 
     /// True while it can be called.
     pub(super) fn is_open(&self) -> bool {
-        !self.running.peer().is_transport_closed() && self.process.end().is_none()
+        !self.running.peer().is_transport_closed() && self.process.runs()
     }
 
     /// Calls a tool, if it is still the accepted one. Tells the result as text, and whether it is an error.
     ///
     /// # Errors
-    /// Why there is no result.
+    /// The reason for which the call brought no result.
     pub(super) async fn call(&self, call: ServerCall) -> Result<(String, bool), McpCallError> {
         tokio::select! {
             biased;
@@ -231,7 +232,7 @@ impl ServerConnection {
             Err(unanswered) => {
                 let telling = handle.cancel(Some(unanswered.to_string()));
                 let is_told = matches!(tokio::time::timeout(TELL_TIME, telling).await, Ok(Ok(())));
-                // One that is slow goes on with other calls; one that does not read or answer is started anew by the next.
+                // A slow server is kept. The next call starts one again that neither reads nor answers.
                 let is_over = matches!(unanswered, McpCallError::TimedOut { .. });
                 if !is_told || (is_over && !self.answers().await) {
                     self.end();
@@ -283,9 +284,19 @@ impl ServerConnection {
         }
     }
 
+    /// The failure of a call by the connection. Where the connection is lost the server is ended, so that the next call
+    /// starts it again.
     async fn failed(&self, error: &ServiceError) -> McpCallError {
-        let reason = error.to_string();
-        self.failed_by(&ended_or(&self.process, reason).await)
+        let lost = if matches!(error, ServiceError::TransportSend(_)) {
+            "it reads its input no more"
+        } else if matches!(error, ServiceError::TransportClosed) {
+            "it closed its output, or reads its input no more"
+        } else {
+            return self.failed_by(&error.to_string());
+        };
+        let reason = ended_or(&self.process, lost.to_owned()).await;
+        self.end();
+        self.failed_by(&reason)
     }
 
     fn failed_by(&self, reason: &str) -> McpCallError {

@@ -8,8 +8,9 @@ use harness_protocol::Access;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
+use crate::approval::covers_with_stars;
 use crate::nearest::nearest;
-use crate::secret::Secret;
+use crate::secret::{is_secret_name, is_url, may_be_secret, url_passwords};
 
 /// The keys of an entry.
 const KEYS: [&str; 9] = [
@@ -47,20 +48,8 @@ const MAX_TIMEOUT: Duration = Duration::from_secs(24 * 60 * 60);
 const MAX_PREVIEW: usize = 60;
 /// The text in place of a secret.
 const MASK: &str = "***";
-/// Minimum length of a secret, in bytes. A shorter text is in others by chance.
-const MIN_SECRET: usize = 8;
-/// The parts of names of variables that hold secrets.
-const SECRET_NAMES: [&str; 9] = [
-    "KEY",
-    "TOKEN",
-    "SECRET",
-    "PASSWORD",
-    "PASSWD",
-    "PASSPHRASE",
-    "CREDENTIAL",
-    "COOKIE",
-    "AUTH",
-];
+/// Minimum length of the path of an address that is a secret, in bytes.
+const MIN_PATH: usize = 8;
 
 /// A server in the configuration: how it is started, and which of its tools are offered. Variables are not filled in.
 ///
@@ -169,9 +158,8 @@ impl ServerEntry {
         let texts = program
             .iter()
             .chain(environment.iter().map(|(_, value)| value));
-        for password in texts.filter_map(|text| url_password(text)) {
-            filler.add_secret(password);
-        }
+        let passwords: Vec<String> = texts.flat_map(|text| url_passwords(text)).collect();
+        filler.secrets.extend(passwords);
         Ok(ExpandedEntry {
             program,
             environment,
@@ -206,7 +194,11 @@ impl ServerEntry {
     /// True if the entry lets a tool be offered.
     #[must_use]
     pub fn admits(&self, tool: &str) -> bool {
-        let is_in = |patterns: &[String]| patterns.iter().any(|pattern| covers(pattern, tool));
+        let is_in = |patterns: &[String]| {
+            patterns
+                .iter()
+                .any(|pattern| covers_with_stars(pattern, tool))
+        };
         (self.enabled_tools.is_empty() || is_in(&self.enabled_tools))
             && !is_in(&self.disabled_tools)
     }
@@ -534,7 +526,7 @@ impl VariableFiller<'_> {
         let value = value.trim();
         let path = value.split_once("://").map(|(_, rest)| rest);
         let path = path.and_then(|rest| rest.split_once('/'));
-        if is_url(value) && path.is_some_and(|(_, path)| path.len() >= MIN_SECRET) {
+        if is_url(value) && path.is_some_and(|(_, path)| path.len() >= MIN_PATH) {
             self.secrets.insert(value.to_owned());
         }
     }
@@ -542,7 +534,7 @@ impl VariableFiller<'_> {
     /// Adds a value, unless masking it would garble other text.
     fn add_secret(&mut self, value: &str) {
         let value = value.trim();
-        if value.len() >= MIN_SECRET && !is_url(value) && !Secret::from(value).is_plain() {
+        if may_be_secret(value) {
             self.secrets.insert(value.to_owned());
         }
     }
@@ -576,57 +568,13 @@ impl<'a> VariableReference<'a> {
     }
 }
 
-/// True if a variable of that name holds a secret.
-fn is_secret_name(name: &str) -> bool {
-    // `GIT_AUTHOR_EMAIL` is not about authorization.
-    let name = name.to_ascii_uppercase().replace("AUTHORIZATION", "AUTH");
-    let name = name.replace("AUTHOR", "");
-    SECRET_NAMES.iter().any(|part| name.contains(part))
-}
-
-/// A text without the password in its URL.
+/// A text without the users and passwords in its URLs.
 fn without_password(text: &str) -> String {
-    match url_password(text).filter(|password| !password.is_empty()) {
-        Some(password) => text.replacen(password, MASK, 1),
-        None => text.to_owned(),
+    let mut shown = text.to_owned();
+    for password in url_passwords(text) {
+        shown = shown.replace(&password, MASK);
     }
-}
-
-fn is_url(text: &str) -> bool {
-    let is_scheme = |scheme: &str| {
-        let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte);
-        scheme.bytes().all(is_allowed)
-    };
-    text.split_once("://")
-        .is_some_and(|(scheme, _)| is_scheme(scheme))
-}
-
-/// The password in a URL.
-fn url_password(text: &str) -> Option<&str> {
-    let (_, rest) = text.split_once("://")?;
-    let authority = rest.split(['/', '?', '#']).next()?;
-    let (user, _) = authority.rsplit_once('@')?;
-    let (_, password) = user.split_once(':')?;
-    Some(password)
-}
-
-/// True if a pattern covers a name: `*` is for any characters, also none.
-fn covers(pattern: &str, name: &str) -> bool {
-    let Some((start, pattern)) = pattern.split_once('*') else {
-        return pattern == name;
-    };
-    let Some(mut rest) = name.strip_prefix(start) else {
-        return false;
-    };
-    let (middle, end) = pattern.rsplit_once('*').unwrap_or(("", pattern));
-    // The first place of each part leaves the most for those that follow.
-    for part in middle.split('*') {
-        let Some((_, after)) = rest.split_once(part) else {
-            return false;
-        };
-        rest = after;
-    }
-    rest.ends_with(end)
+    shown
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::approval::MCP_NAMES;
 use crate::attachment::sha256;
 
 /// Maximum length of a tool's name in the Messages API.
@@ -68,7 +69,7 @@ fn candidates(server: &str, tool: &str) -> Vec<String> {
 }
 
 fn mapped_name(server: &str, tool: &str) -> String {
-    let name = format!("mcp__{server}__{tool}");
+    let name = format!("{MCP_NAMES}{server}__{tool}");
     let allowed = name.chars().map(|c| if is_allowed(c) { c } else { '_' });
     allowed.collect()
 }

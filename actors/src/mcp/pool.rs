@@ -142,7 +142,7 @@ impl McpPool {
     /// Starts a server in a folder, finds its tools, and ends it.
     ///
     /// # Errors
-    /// Why they cannot be found.
+    /// The reason for which the server did not list its tools.
     pub async fn test(
         &self,
         id: &ServerId,

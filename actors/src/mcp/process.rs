@@ -2,6 +2,7 @@
 
 use std::io::{self, PipeReader, PipeWriter};
 use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -21,6 +22,8 @@ const STOP_TIME: Duration = Duration::from_secs(1);
 pub(super) struct ServerProcess {
     lifeline: Lifeline,
     log: Arc<Mutex<LogTail>>,
+    /// True from the signal to end on.
+    is_cut: AtomicBool,
     /// Its end in words, once there is one.
     ended: watch::Receiver<Option<String>>,
 }
@@ -35,7 +38,7 @@ impl ServerProcess {
     /// Starts it. `temp` is the folder for temporary files that the order names.
     ///
     /// # Errors
-    /// The system's error. The reason that keeps the program itself from starting is in [`Self::end`].
+    /// The system's error. The reason that keeps the program itself from starting is what [`Self::wait`] returns.
     pub(super) fn start(
         launcher: Arc<dyn Launcher>,
         order: LaunchOrder,
@@ -61,6 +64,7 @@ impl ServerProcess {
         let process = Self {
             lifeline,
             log,
+            is_cut: AtomicBool::new(false),
             ended,
         };
         Ok((process, ServerPipes { input, output }))
@@ -71,9 +75,9 @@ impl ServerProcess {
         lock(&self.log).lines()
     }
 
-    /// Its end in words; none while it runs.
-    pub(super) fn end(&self) -> Option<String> {
-        self.ended.borrow().clone()
+    /// True until the signal to end, or an end by itself.
+    pub(super) fn runs(&self) -> bool {
+        !self.is_cut.load(Ordering::Relaxed) && self.ended.borrow().is_none()
     }
 
     /// Waits for its end, for that long.
@@ -86,6 +90,7 @@ impl ServerProcess {
 
     /// Ends it at once.
     pub(super) fn end_now(&self) {
+        self.is_cut.store(true, Ordering::Relaxed);
         self.lifeline.cut();
     }
 

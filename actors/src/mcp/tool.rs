@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::accepted::AcceptedServer;
 use super::connection::ServerCall;
-use super::definition::OfferedTool;
+use super::definition::{OfferedTool, ToolDefinition};
 use super::pool::McpPool;
 use crate::blocking;
 use crate::reply::Object;
@@ -53,8 +53,7 @@ pub fn offered_tools(server: &Arc<AcceptedServer>, pool: &McpPool) -> OfferedToo
         match shaped {
             Ok(shape) => offered.tools.push(Arc::new(ServerTool {
                 shape,
-                tool: definition.tool.clone(),
-                accepted: definition.digest(),
+                definition: definition.clone(),
                 server: Arc::clone(server),
                 pool: pool.clone(),
             })),
@@ -71,9 +70,8 @@ pub fn offered_tools(server: &Arc<AcceptedServer>, pool: &McpPool) -> OfferedToo
 /// A tool of a server.
 struct ServerTool {
     shape: OfferedTool,
-    tool: String,
-    /// The digest of its definition when it was accepted.
-    accepted: String,
+    /// The accepted definition.
+    definition: ToolDefinition,
     server: Arc<AcceptedServer>,
     pool: McpPool,
 }
@@ -101,7 +99,7 @@ impl ServerTool {
         let shown = serde_json::to_string_pretty(&Value::Object(input.clone()));
         let subject = Subject::McpCall(McpCall {
             server: self.server.name.clone(),
-            tool: self.tool.clone(),
+            tool: self.definition.tool.clone(),
             input: shown.map_err(|error| ToolError(error.to_string()))?,
             access,
             network,
@@ -110,8 +108,8 @@ impl ServerTool {
             gaps: contained.gaps,
         });
         let call = ServerCall {
-            tool: self.tool.clone(),
-            accepted: self.accepted.clone(),
+            tool: self.definition.tool.clone(),
+            accepted: self.definition.digest(),
             input,
             output: context.output,
             cancellation: context.cancellation,

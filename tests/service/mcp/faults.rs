@@ -33,6 +33,14 @@ async fn a_fault_harms_one_call_and_the_next_one_starts_the_server_again() {
     assert!(said.starts_with("[cut: the first 131072 of "), "{said}");
     assert!(huge.len() < 200_000, "{}", huge.len());
     assert!(here.service.resident_bytes() < 300 << 20);
+    // One that closed its input harms one call, or none.
+    assert_eq!(call(&here, "shut", json!({})).await.0, "closes its input");
+    call(&here, "echo", json!({"text": "harmed"})).await;
+    assert_eq!(
+        call(&here, "echo", json!({"text": "well"})).await.0,
+        "you said well"
+    );
+    assert!(!here.service.whole_log().await.contains("rmcp"));
     let script = here.at("server.sh").display().to_string();
     drop(here);
     none_left(&script, Duration::from_secs(5)).await;

@@ -14,7 +14,7 @@ list() {
   local all
   all=$(tool echo "$(cat description 2>/dev/null || echo Says it again)" \
     '{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}')
-  for name in where secret write fail die hang deaf asks junk flood huge leave bash list.more; do
+  for name in where secret write fail die hang deaf asks shut junk flood huge leave bash list.more; do
     all+=",$(tool "$name" "Does $name")"
   done
   all+=",$(tool broken 'Its schema is none' '{"type":"array"}')"
@@ -31,8 +31,9 @@ call() {
     die) echo "out of ideas" >&2; exit 3 ;;
     hang) ;;
     deaf) exec sleep 1000 ;;
+    shut) text "closes its input"; exec <&-; sleep 1000 ;;
     asks) answer '{"resultType":"input_required","inputRequests":{},"requestState":"x"}' ;;
-    junk) say 'this is no JSON'; say '{"jsonrpc":"2.0"}'; say '[]'; text "behind junk" ;;
+    junk) say '{"jsonrpc":"2.0","id":9,"method":"no/such"}'; say 'this is no JSON'; say '{"jsonrpc":"2.0"}'; say '[]'; text "behind junk" ;;
     flood) head -c 20000000 /dev/zero | tr '\0' 'x' >&2; echo >&2; text "behind a flood" ;;
     huge) printf '{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"' "$id"
       head -c 3000000 /dev/zero | tr '\0' 'y'

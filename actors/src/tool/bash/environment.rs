@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use crate::secret::is_secret_name;
+
 /// Variables that are passed on from the service, if they are there.
 const PASSED: &[&str] = &[
     "PATH",
@@ -135,22 +137,7 @@ fn is_passed(name: &str, named: &[String]) -> bool {
     if named.iter().any(|own| own == name) {
         return true;
     }
-    (PASSED.contains(&name) || name.starts_with("LC_")) && !is_like_a_secret(name)
-}
-
-/// True if a name says that its value is a secret.
-fn is_like_a_secret(name: &str) -> bool {
-    let name = name.to_ascii_uppercase();
-    let words = [
-        "KEY",
-        "TOKEN",
-        "SECRET",
-        "PASSWORD",
-        "PASSWD",
-        "CREDENTIAL",
-        "AUTH",
-    ];
-    words.iter().any(|word| name.contains(word))
+    (PASSED.contains(&name) || name.starts_with("LC_")) && !is_secret_name(name)
 }
 
 #[cfg(test)]

@@ -202,7 +202,7 @@ pub(crate) fn run_into(
 /// `sink` gets its standard error then.
 ///
 /// # Errors
-/// Why it was not started, or how its launcher failed.
+/// The reason for which the launcher did not start the program, or the failure of the launcher.
 pub(crate) fn run_with_pipes(
     launcher: &dyn Launcher,
     order: &LaunchOrder,
