@@ -1,5 +1,6 @@
 //! The commands that talk to the running service.
 
+mod acp;
 mod api;
 mod attach;
 mod background;
@@ -16,6 +17,7 @@ mod output;
 mod prompt_files;
 mod prompt_text;
 mod question;
+mod recipe_order;
 mod remarks;
 mod reply_file;
 mod reply_text;

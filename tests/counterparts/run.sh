@@ -1,13 +1,15 @@
 #!/usr/bin/env bash
-# Checks the service against independent servers and clients of the Messages API, and MCP servers.
+# Checks the service against independent servers and clients of the Messages API, MCP servers, and clients of the Agent
+# Client Protocol.
 #
 #   tests/counterparts/run.sh               all checks
 #   HARNESS_BIN=… tests/counterparts/run.sh the same, with a binary that is built already
 #   tests/counterparts/run.sh --gateway     behind LiteLLM's gateway, which is large, and nothing else
 #
 # llmock, llama.cpp's server and the vendor's client (Python), aimock and the vendor's client (Node), and public MCP
-# servers of both, are installed below target/counterparts on the first run, with the package managers' own settings. Installing
-# them may take a quarter of an hour, and so may all checks together. Exits with 1 if a check fails, and 124 if the time is up.
+# servers and the clients of editors of both, are installed below target/counterparts on the first run, with the package
+# managers' own settings. Installing them may take a quarter of an hour, and so may all checks together. Exits with 1 if a
+# check fails, and 124 if the time is up.
 set -euo pipefail
 
 LLMOCK=llmock==0.2.2
@@ -81,6 +83,7 @@ if [[ "${1:-}" == --gateway ]]; then
 fi
 install_python
 install_node
+bounded python3 "$root/tests/counterparts/acp_check.py" --install
 
 # All run, whatever the first one says. The network has taken none of their time.
 SECONDS=0
@@ -90,4 +93,5 @@ bounded "$venv/bin/python" "$root/tests/counterparts/llamacpp_check.py" || statu
 bounded node "$root/tests/counterparts/aimock_check.mjs" || status=$?
 bounded "$venv/bin/python" "$root/tests/counterparts/sdk_check.py" --seed 1 || status=$?
 bounded "$venv/bin/python" "$root/tests/counterparts/mcp_check.py" || status=$?
+bounded "$COUNTERPARTS/acp/venv/bin/python" "$root/tests/counterparts/acp_check.py" || status=$?
 exit "$status"

@@ -8,6 +8,7 @@
     reason = "a test fails by panicking and prints its seed, in its helpers too"
 )]
 
+mod acp;
 mod alone;
 mod approvals;
 mod approvals_shown;

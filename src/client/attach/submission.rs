@@ -6,7 +6,6 @@ use std::rc::Rc;
 use harness_actors::blocking;
 use harness_protocol::{AttachmentOrder, PromptAnswer, PromptOrder, Queue, QueueAnswer};
 use harness_tui::{News, PromptFile, Recipe};
-use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::time::Instant;
 
@@ -16,6 +15,7 @@ use crate::client::api::route::Route;
 use crate::client::api::routes;
 use crate::client::attach::contact::Contact;
 use crate::client::prompt_files::{self, PromptFileError};
+use crate::client::recipe_order::RecipeOrder;
 
 /// A text, and the files that go with it.
 type TextWithFiles = (String, Vec<PromptFile>);
@@ -52,20 +52,6 @@ pub(super) async fn queue(
     tell(&contact, key, sent, queued).await;
 }
 
-/// The recipe that makes a prompt of a text: the body of `POST …/skill` and `POST …/template`.
-#[derive(Debug, Serialize)]
-struct RecipeOrder {
-    name: String,
-    /// The further instructions of a skill.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    instructions: Option<[String; 1]>,
-    /// The arguments of a template.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    line: Option<String>,
-    key: String,
-    by: String,
-}
-
 /// Sends a prompt that the service makes of a skill or template and a text, and reports the outcome.
 pub(super) async fn expand(
     contact: Rc<Contact>,
@@ -74,23 +60,8 @@ pub(super) async fn expand(
     key: String,
     (name, text): (String, String),
 ) {
-    let text = Some(text).filter(|text| !text.is_empty());
-    let (instructions, line) = match recipe {
-        Recipe::Skill => (text.map(|text| [text]), None),
-        Recipe::Template => (None, text),
-    };
-    let order = RecipeOrder {
-        name,
-        instructions,
-        line,
-        key: key.clone(),
-        by: contact.name.clone(),
-    };
-    let route = match recipe {
-        Recipe::Skill => routes::skill(&conversation, &order),
-        Recipe::Template => routes::template(&conversation, &order),
-    };
-    let sent = send(&contact, &route).await;
+    let order = RecipeOrder::new(recipe, name, text, (&key, &contact.name));
+    let sent = send(&contact, &order.route(&conversation)).await;
     tell(&contact, key, sent, accepted).await;
 }
 

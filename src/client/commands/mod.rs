@@ -1,5 +1,6 @@
 //! The commands, a file each: what the command line asks of the service, and how it ends.
 
+mod acp;
 mod approval_choice;
 mod approvals;
 mod asks;
@@ -112,6 +113,9 @@ pub(crate) enum ClientCommand {
     Tools(tools::ToolsArgs),
     /// List, add, test, accept and remove MCP servers
     Mcp(mcp::McpArgs),
+    /// Be the agent of an editor, over standard input and output
+    #[command(after_help = exits(acp::HELP, "the editor closed standard input", "failed", None))]
+    Acp(acp::AcpArgs),
     /// Replace the past of a conversation by a summary
     Compact(compact::CompactArgs),
     /// Show the tokens that a conversation used, and what they cost
@@ -154,6 +158,7 @@ impl ClientCommand {
             Self::Logs(it) => logs::run(it, config, output).await,
             Self::Trash(it) => trash::run(it, config, output).await,
             Self::Mcp(it) => mcp::run(it, config, output).await,
+            Self::Acp(it) => acp::run(it, config, output).await,
             Self::Prompt(it) => match &it.schema {
                 Some(file) => start_typed(it, &schema_file::read(file)?, config, output).await,
                 None => start(it.order(None)?, config, output).await,
@@ -424,6 +429,7 @@ mod tests {
             "settings",
             "tools",
             "mcp",
+            "acp",
             "compact",
             "usage",
             "models",
