@@ -12,6 +12,7 @@ mod folder;
 mod idle_rules;
 mod interrupts;
 mod known_models;
+mod mcp_server;
 mod named;
 mod output;
 mod prompt_files;
@@ -22,6 +23,7 @@ mod remarks;
 mod reply_file;
 mod reply_text;
 mod run_view;
+mod starter;
 #[cfg(test)]
 mod testing;
 

@@ -4,6 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::path::Path;
 use std::rc::Rc;
+use std::time::Duration;
 
 use harness_protocol::{ChangeSettings, ConversationSummary};
 use serde::Deserialize;
@@ -25,6 +26,8 @@ use crate::logging::utc::utc;
 
 /// The version of the protocol.
 const PROTOCOL_VERSION: u64 = 1;
+/// Time limit of what was ordered last when the editor leaves.
+const LEAVE_LIMIT: Duration = Duration::from_secs(5);
 /// Number of sessions on a page of their list.
 const PAGE: usize = 100;
 
@@ -82,9 +85,9 @@ struct OpenParams {
     session_id: Option<String>,
     cwd: String,
     #[serde(default)]
-    additional_directories: Vec<String>,
+    additional_directories: Option<Vec<String>>,
     #[serde(default)]
-    mcp_servers: Vec<NamedServer>,
+    mcp_servers: Option<Vec<NamedServer>>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -158,6 +161,25 @@ impl AcpBridge {
                     self.spawn(async move { bridge.answer(&id, answer).await });
                 }
             }
+        }
+    }
+
+    /// Answers a line that is no message.
+    pub(super) fn refuse(&self, refusal: Value) {
+        let outbox = Rc::clone(&self.outbox);
+        self.spawn(async move { outbox.send(refusal).await });
+    }
+
+    /// Carries out what was ordered last, within a time limit.
+    pub(super) async fn leave(&self) {
+        for session in self.sessions.borrow().values() {
+            // It may have ended.
+            drop(session.orders.send(SessionOrder::Leave));
+        }
+        let mut tasks = self.tasks.take();
+        let ended = async { while tasks.join_next().await.is_some() {} };
+        if tokio::time::timeout(LEAVE_LIMIT, ended).await.is_err() {
+            log::warn!("not everything that was ordered last was carried out");
         }
     }
 
@@ -323,7 +345,11 @@ impl AcpBridge {
             let reason = format!("cwd: {} is not an absolute path", params.cwd);
             return Err(RpcError::invalid_params(reason));
         }
-        if !params.additional_directories.is_empty() {
+        if params
+            .additional_directories
+            .as_ref()
+            .is_some_and(|folders| !folders.is_empty())
+        {
             let reason = "additionalDirectories: a conversation has one folder, which is cwd";
             return Err(RpcError::invalid_params(reason));
         }
@@ -376,24 +402,26 @@ impl AcpBridge {
             .insert(conversation.clone(), open);
         if let Some(before) = before {
             // It may have ended.
-            drop(before.orders.send(SessionOrder::Replace));
+            drop(
+                before
+                    .orders
+                    .send(SessionOrder::End("the session was opened again")),
+            );
         }
-        if way != OpenWay::Load {
-            let mut result = json!({
-                "modes": options.modes(), "configOptions": options.config_options(),
+        if way == OpenWay::New {
+            let result = json!({
+                "sessionId": conversation, "modes": options.modes(),
+                "configOptions": options.config_options(),
             });
-            if way == OpenWay::New {
-                result["sessionId"] = conversation.as_str().into();
-            }
             self.outbox.answer(id, &result).await;
         }
-        self.remark_servers(&conversation, &params.mcp_servers)
+        self.remark_servers(&conversation, &params.mcp_servers.unwrap_or_default())
             .await;
         let start = SessionStart {
             conversation,
             folder: cwd,
             has_past: way != OpenWay::Resume,
-            loading: (way == OpenWay::Load).then(|| id.clone()),
+            opening: (way != OpenWay::New).then(|| id.clone()),
             options,
             has_notices: self.has_notices.get(),
         };
@@ -452,7 +480,15 @@ impl AcpBridge {
     async fn delete(&self, session: &str) -> Result<Value, RpcError> {
         let connection = self.service.connection().await?;
         connection.ask(&routes::delete(session)).await?;
-        self.sessions.borrow_mut().remove(session);
+        let deleted = self.sessions.borrow_mut().remove(session);
+        if let Some(deleted) = deleted {
+            // It may have ended.
+            drop(
+                deleted
+                    .orders
+                    .send(SessionOrder::End("the session was deleted")),
+            );
+        }
         Ok(json!({}))
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use harness_protocol::{FileChange, WebStep, words};
+use harness_protocol::{Event, FileChange, HistoryPage, WebStep, words};
 use serde_json::{Map, Value, json};
 
 use crate::client::acp::content::{fenced_content, text_content};
@@ -18,11 +18,13 @@ const FIRST_SOURCE: usize = 1;
 const MAX_COMMAND: usize = 200;
 
 /// The calls without a result.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct SessionCalls {
     open: HashMap<String, SessionCall>,
     /// The call of a tool that the API runs.
     web: Option<String>,
+    /// The beginning of the names that are given here.
+    prefix: String,
     /// Number of calls that were given a name here.
     named: u64,
 }
@@ -42,6 +44,33 @@ struct SessionCall {
 }
 
 impl SessionCalls {
+    /// No calls. The names that are given to calls here begin with a prefix.
+    pub(super) fn new(prefix: &str) -> Self {
+        Self {
+            open: HashMap::new(),
+            web: None,
+            prefix: prefix.to_owned(),
+            named: 0,
+        }
+    }
+
+    /// Adds the calls of the past that have no result.
+    pub(super) fn restore(&mut self, history: &HistoryPage) {
+        for past in &history.events {
+            match &past.event {
+                Event::ToolCall { id, name, .. } => {
+                    let call = self.open.entry(id.clone()).or_default();
+                    call.tool.clone_from(name);
+                }
+                Event::ToolResult { id, .. } => {
+                    self.open.remove(id);
+                }
+                Event::CallsSkipped { .. } | Event::RunEnded { .. } => self.open.clear(),
+                _ => {}
+            }
+        }
+    }
+
     /// Adds a call of the model. Returns the update.
     pub(super) fn add(
         &mut self,
@@ -175,6 +204,6 @@ impl SessionCalls {
 
     fn next_id(&mut self) -> String {
         self.named += 1;
-        format!("own-{}", self.named)
+        format!("{}-call-{}", self.prefix, self.named)
     }
 }

@@ -1,15 +1,17 @@
 //! The requests of a session to the service, which run beside its events.
 
 use std::rc::Rc;
+use std::time::Duration;
 
 use harness_protocol::{AnswerOrder, CancelOrder, ChangeSettings, SettingsAnswer};
 use serde_json::Value;
 use tokio::task::JoinSet;
 
-use crate::client::acp::content::EditorPrompt;
 use crate::client::acp::message::RpcError;
 use crate::client::acp::options::SessionOptions;
-use crate::client::acp::service::{AcpService, OfferedCommand, PromptPlace};
+use crate::client::acp::pending::PendingPrompt;
+use crate::client::acp::service::{AcpService, OfferedCommand, PromptReceipt};
+use crate::client::api::connection::RequestError;
 use crate::client::api::error::ApiError;
 use crate::client::api::routes;
 
@@ -26,8 +28,8 @@ pub(super) enum ErrandEnd {
     Sent {
         /// The key of the prompt.
         key: String,
-        /// The place that it was given, or the reason why it was not accepted.
-        sent: Result<PromptPlace, String>,
+        /// The answer.
+        sent: PromptReceipt,
     },
     /// Settings were changed for the editor, or not.
     Changed {
@@ -42,6 +44,8 @@ pub(super) enum ErrandEnd {
     Options(SessionOptions),
     /// The commands that can be offered.
     Commands(Vec<OfferedCommand>),
+    /// The answer to an approval did not arrive.
+    NotAnswered(u64),
     /// Nothing follows.
     Done,
 }
@@ -67,11 +71,16 @@ impl SessionErrands {
         }
     }
 
-    /// Sends a prompt in a folder.
-    pub(super) fn send(&mut self, key: String, prompt: EditorPrompt, folder: String) {
+    /// Sends a prompt in a folder, after a while.
+    pub(super) fn send(&mut self, prompt: &PendingPrompt, folder: &str, after: Duration) {
+        let (key, folder) = (prompt.key.clone(), folder.to_owned());
+        let prompt = prompt.prompt.clone();
         self.start(async move |service, conversation| {
-            let order = service.order(&key, prompt, &folder).await;
-            let sent = service.send(&conversation, &order).await;
+            tokio::time::sleep(after).await;
+            let sent = match service.order(&key, prompt, &folder).await {
+                Ok(order) => service.send(&conversation, &order).await,
+                Err(reason) => PromptReceipt::Refused(reason),
+            };
             ErrandEnd::Sent { key, sent }
         });
     }
@@ -84,17 +93,10 @@ impl SessionErrands {
                 by: service.by(),
                 clear_queue: false,
             };
-            let cancelled = service.ask(&routes::cancel(&conversation, &order)).await;
+            let cancelled = service
+                .ask_again(&routes::cancel(&conversation, &order))
+                .await;
             logged("the run was not cancelled", cancelled)
-        });
-    }
-
-    /// Withdraws a prompt that waits.
-    pub(super) fn withdraw(&mut self, item: u64) {
-        self.start(async move |service, conversation| {
-            let by = service.by();
-            let route = routes::withdraw(&conversation, Some(item), by.as_deref());
-            logged("the prompt was not withdrawn", service.ask(&route).await)
         });
     }
 
@@ -103,7 +105,16 @@ impl SessionErrands {
         self.start(async move |service, conversation| {
             order.by = service.by();
             let route = routes::answer(&conversation, approval, &order);
-            logged("the approval was not answered", service.ask(&route).await)
+            match service.ask_again(&route).await {
+                Ok(_) => ErrandEnd::Done,
+                Err(error @ ApiError::Request(RequestError::Refused { .. })) => {
+                    logged::<()>("the approval was not answered", Err(error))
+                }
+                Err(error) => {
+                    log::warn!("the approval was not answered: {error}");
+                    ErrandEnd::NotAnswered(approval)
+                }
+            }
         });
     }
 
@@ -135,7 +146,12 @@ impl SessionErrands {
 
     /// Finds the skills and templates of a folder.
     pub(super) fn find_commands(&mut self, folder: String) {
-        self.start(async move |service, _| ErrandEnd::Commands(service.commands(&folder).await));
+        self.start(
+            async move |service, _| match service.commands(&folder).await {
+                Ok(commands) => ErrandEnd::Commands(commands),
+                Err(error) => logged::<()>("the commands are not known", Err(error)),
+            },
+        );
     }
 
     fn start<E>(&mut self, errand: E)

@@ -27,8 +27,10 @@ impl ReplyBlock {
 }
 
 /// The messages of a session, and the blocks of the reply that are not finished.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct SessionMessages {
+    /// The beginning of their names, which no other process gives.
+    prefix: String,
     /// Number of messages so far.
     count: u64,
     /// The unfinished blocks, by their kind and their place in the reply.
@@ -36,6 +38,15 @@ pub(super) struct SessionMessages {
 }
 
 impl SessionMessages {
+    /// No messages. Their names begin with a prefix.
+    pub(super) fn new(prefix: &str) -> Self {
+        Self {
+            prefix: prefix.to_owned(),
+            count: 0,
+            open: BTreeMap::new(),
+        }
+    }
+
     /// The update of an operator's message.
     pub(super) fn user(&mut self, text: &str) -> Value {
         let message = self.next_id();
@@ -88,6 +99,6 @@ impl SessionMessages {
 
     fn next_id(&mut self) -> String {
         self.count += 1;
-        format!("m{}", self.count)
+        format!("{}-{}", self.prefix, self.count)
     }
 }

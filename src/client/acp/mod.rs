@@ -33,31 +33,26 @@ use crate::client::acp::message::{EditorMessage, RpcError};
 use crate::client::acp::service::AcpService;
 use crate::client::attach::name::client_name;
 use crate::client::error::CommandError;
-use crate::config::ClientConfig;
+use crate::client::starter::ServiceStarter;
 use crate::logging::log_setup;
 
 /// The filter of the log, unless `RUST_LOG` gives one.
 const LOG_FILTER: &str = "warn";
 
-/// The choices of the operator.
-#[derive(Debug)]
-pub(super) struct AcpOptions {
-    /// The name of the editor for the other clients; the one that it gives itself if left out.
-    pub(super) name: Option<String>,
-    /// True if a service that is started is the demo.
-    pub(super) is_demo: bool,
-}
-
-/// Speaks with an editor until it closes standard input; the exit code.
+/// Speaks with an editor until it closes standard input; the exit code. `name` is the name for the other clients; the one
+/// that the editor gives itself if left out.
 ///
 /// # Errors
 /// If the system has no threads for it.
-pub(super) async fn run(options: AcpOptions, config: &ClientConfig) -> Result<i32, CommandError> {
+pub(super) async fn run(
+    starter: ServiceStarter,
+    name: Option<String>,
+) -> Result<i32, CommandError> {
     let filter = env::var("RUST_LOG").unwrap_or_else(|_| LOG_FILTER.to_owned());
     log_setup::start(
         &filter,
         Target::Stderr,
-        Redaction::new(config.secrets.clone()),
+        Redaction::new(starter.config.secrets.clone()),
     );
     let no_thread = |error: std::io::Error| CommandError::System {
         reason: format!("no thread can be started: {error}"),
@@ -65,9 +60,9 @@ pub(super) async fn run(options: AcpOptions, config: &ClientConfig) -> Result<i3
     let (broken, mut is_broken) = unbounded_channel();
     let outbox = Rc::new(EditorOutbox::new(broken).map_err(no_thread)?);
     let mut lines = read_lines().map_err(no_thread)?;
-    let is_named = options.name.is_some();
-    let name = client_name(Some(options.name.unwrap_or_else(|| "editor".to_owned())));
-    let service = AcpService::new(config, name, options.is_demo);
+    let is_named = name.is_some();
+    let name = client_name(Some(name.unwrap_or_else(|| "editor".to_owned())));
+    let service = AcpService::new(starter, name);
     let bridge = AcpBridge::new(service, Rc::clone(&outbox), is_named);
     loop {
         let line = tokio::select! {
@@ -83,11 +78,12 @@ pub(super) async fn run(options: AcpOptions, config: &ClientConfig) -> Result<i3
         };
         match message {
             Ok(message) => bridge.dispatch(message),
-            Err(refusal) => outbox.send(refusal).await,
+            Err(refusal) => bridge.refuse(refusal),
         }
         bridge.tidy();
     }
-    // Runs continue; what was sent last is written.
+    // Runs continue; what was ordered and sent last is carried out and written.
+    bridge.leave().await;
     outbox.close().await;
     Ok(0)
 }

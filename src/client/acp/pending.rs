@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::client::acp::content::EditorPrompt;
 use crate::client::acp::message::{RpcError, answer};
 use crate::client::acp::run_end::PromptEnd;
 
@@ -12,22 +13,25 @@ pub(super) struct PendingPrompt {
     pub(super) request: Value,
     /// The key that it was sent with.
     pub(super) key: String,
+    /// The prompt.
+    pub(super) prompt: EditorPrompt,
     /// Its run, once it is known.
     pub(super) run: Option<u64>,
-    /// Its name in the queue, while it waits there.
-    pub(super) item: Option<u64>,
+    /// True while it waits for the end of another run.
+    pub(super) is_waiting: bool,
     /// True if the editor has cancelled it.
     pub(super) is_cancelled: bool,
 }
 
 impl PendingPrompt {
     /// A prompt that is about to be sent.
-    pub(super) fn new(request: Value, key: String) -> Self {
+    pub(super) fn new(request: Value, key: String, prompt: EditorPrompt) -> Self {
         Self {
             request,
             key,
+            prompt,
             run: None,
-            item: None,
+            is_waiting: false,
             is_cancelled: false,
         }
     }

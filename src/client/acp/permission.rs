@@ -3,6 +3,8 @@
 use harness_protocol::{Approval, Scope, Verdict};
 use serde_json::{Value, json};
 
+use crate::visible;
+
 /// The option that refuses.
 const DENY: &str = "deny";
 /// The scopes that are offered: the option, the kind of it, and the words behind the rule.
@@ -18,7 +20,7 @@ pub(super) fn permission_options(approval: &Approval) -> Vec<Value> {
         if let Some(rule) = &approval.rule
             && approval.scopes.contains(&scope)
         {
-            let name = format!("Allow {rule} {place}");
+            let name = format!("Allow {} {place}", visible::judged(rule));
             options.push(json!({"optionId": id, "name": name, "kind": "allow_always"}));
         }
     }

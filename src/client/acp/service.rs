@@ -1,48 +1,46 @@
 //! The way of the bridge to the service, which is started where none runs.
 
 use std::cell::RefCell;
-use std::io;
-use std::process::Stdio;
 use std::time::Duration;
 
-use harness_protocol::{ModelEntry, ModelList, PromptAnswer, PromptOrder, Queue, QueueAnswer};
+use harness_protocol::{ModelEntry, ModelList, PromptAnswer, PromptOrder};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use tokio::process::Command;
 use tokio::time::Instant;
 
 use crate::client::acp::content::EditorPrompt;
 use crate::client::api::connection::{RequestError, ServiceConnection};
-use crate::client::api::discovery::{self, DiscoveryError};
 use crate::client::api::error::ApiError;
 use crate::client::api::patience::{GivesUp, Patience};
 use crate::client::api::route::Route;
 use crate::client::api::routes;
 use crate::client::error::CommandError;
 use crate::client::recipe_order::{Recipe, RecipeOrder};
+use crate::client::starter::ServiceStarter;
 use crate::config::ClientConfig;
 
-/// Time during which a prompt whose answer was lost is sent again.
+/// Time during which an order whose answer was lost is sent again.
 const RESENDING: Duration = Duration::from_secs(10);
 /// Maximum time for the list of models, without which the present one is offered alone.
 const MODELS_LIMIT: Duration = Duration::from_secs(3);
 
 /// The way to the service.
 pub(super) struct AcpService {
-    pub(super) config: ClientConfig,
+    starter: ServiceStarter,
     /// The name of the editor for the other clients.
     pub(super) name: RefCell<String>,
-    is_demo: bool,
     models: RefCell<Vec<ModelEntry>>,
 }
 
-/// The place that a prompt was given.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum PromptPlace {
+/// The answer to a prompt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum PromptReceipt {
     /// It started this run.
-    Run(u64),
-    /// It waits for the end of another one, under this name.
-    Queue(u64),
+    Accepted(u64),
+    /// Another run is going.
+    Busy,
+    /// It was not accepted, for this reason.
+    Refused(String),
 }
 
 /// A prompt on its way.
@@ -77,29 +75,18 @@ struct NamedText {
 }
 
 impl AcpService {
-    /// The way to the service of a state folder. `is_demo` is true if one that is started is the demo.
-    pub(super) fn new(config: &ClientConfig, name: String, is_demo: bool) -> Self {
+    /// The way to a service, for an editor of that name.
+    pub(super) fn new(starter: ServiceStarter, name: String) -> Self {
         Self {
-            config: config.clone(),
+            starter,
             name: RefCell::new(name),
-            is_demo,
             models: RefCell::default(),
         }
     }
 
-    /// The name of the editor, as orders have it.
-    pub(super) fn by(&self) -> Option<String> {
-        Some(self.name.borrow().clone())
-    }
-
-    /// The retry policy for following a conversation: it sees a restart of the service through.
-    pub(super) fn patience() -> Patience {
-        Patience {
-            first_wait: Duration::from_millis(200),
-            longest_wait: Duration::from_secs(2),
-            gives_up: GivesUp::WithoutService(8),
-            ..Patience::default()
-        }
+    /// The configuration of the client.
+    pub(super) fn config(&self) -> &ClientConfig {
+        &self.starter.config
     }
 
     /// The running service; starts one if there is none.
@@ -107,40 +94,7 @@ impl AcpService {
     /// # Errors
     /// If there is none in the end.
     pub(super) async fn connection(&self) -> Result<ServiceConnection, CommandError> {
-        match discovery::find(&self.config).await {
-            Err(DiscoveryError::None { .. }) => {
-                self.start().await?;
-                Ok(discovery::find(&self.config).await?)
-            }
-            found => Ok(found?),
-        }
-    }
-
-    /// Starts a service by a process of its own that ends then: editors end all descendants of an agent, and the service
-    /// is to continue.
-    async fn start(&self) -> Result<(), CommandError> {
-        let system = |error: io::Error| CommandError::System {
-            reason: format!("cannot start the service: {error}"),
-        };
-        let program = std::env::current_exe().map_err(system)?;
-        let mut starter = Command::new(program);
-        starter
-            .args(["acp", "--only-start", "--home"])
-            .arg(&self.config.home);
-        if self.is_demo {
-            starter.arg("--demo");
-        }
-        let started = starter
-            .stdin(Stdio::null())
-            .output()
-            .await
-            .map_err(system)?;
-        if started.status.success() {
-            return Ok(());
-        }
-        let reason = String::from_utf8_lossy(&started.stderr);
-        let reason = reason.trim().trim_start_matches("harness: ").to_owned();
-        Err(CommandError::System { reason })
+        self.starter.connection().await
     }
 
     /// Asks the running service.
@@ -148,68 +102,106 @@ impl AcpService {
     /// # Errors
     /// If there is no usable answer; an order may have been carried out.
     pub(super) async fn ask<A: DeserializeOwned>(&self, route: &Route<A>) -> Result<A, ApiError> {
-        Ok(discovery::find(&self.config).await?.ask(route).await?)
+        self.starter.ask(route).await
+    }
+
+    /// The name of the editor, as orders have it.
+    pub(super) fn by(&self) -> Option<String> {
+        Some(self.name.borrow().clone())
+    }
+
+    /// The retry policy for following a conversation: until the service refuses.
+    pub(super) fn patience() -> Patience {
+        Patience {
+            first_wait: Duration::from_millis(200),
+            longest_wait: Duration::from_secs(2),
+            gives_up: GivesUp::Never,
+            ..Patience::default()
+        }
+    }
+
+    /// Asks the running service, again while there is none or the answer was lost.
+    ///
+    /// # Errors
+    /// If there is no usable answer for ten seconds.
+    pub(super) async fn ask_again<A: DeserializeOwned>(
+        &self,
+        route: &Route<A>,
+    ) -> Result<A, ApiError> {
+        let mut tries = 0;
+        let began = Instant::now();
+        loop {
+            let error = match self.ask(route).await {
+                Ok(answer) => return Ok(answer),
+                Err(error) => error,
+            };
+            let wait = Self::patience().wait(tries);
+            if !may_send_again(&error) || began.elapsed() + wait > RESENDING {
+                return Err(error);
+            }
+            tries += 1;
+            tokio::time::sleep(wait).await;
+        }
     }
 
     /// A prompt in the form that the service takes: `/NAME TEXT` names a skill or a template of the folder.
-    pub(super) async fn order(&self, key: &str, prompt: EditorPrompt, folder: &str) -> EditorOrder {
+    ///
+    /// # Errors
+    /// The reason why it is not known what the text means.
+    pub(super) async fn order(
+        &self,
+        key: &str,
+        prompt: EditorPrompt,
+        folder: &str,
+    ) -> Result<EditorOrder, String> {
         let by = self.name.borrow().clone();
         if let Some(named) = prompt.text.strip_prefix('/')
             && prompt.attachments.is_empty()
         {
             let parts = named.split_once(char::is_whitespace);
             let (name, text) = parts.unwrap_or((named, ""));
-            let mut commands = self.commands(folder).await.into_iter();
-            if let Some(command) = commands.find(|command| command.name == name) {
+            let service = self.connection().await;
+            service.map_err(|error| error.to_string())?;
+            let commands = self.commands(folder).await;
+            let commands = commands.map_err(|error| error.to_string())?;
+            if let Some(command) = commands.into_iter().find(|command| command.name == name) {
                 let text = text.trim().to_owned();
                 let order = RecipeOrder::new(command.recipe, command.name, text, (key, &by));
-                return EditorOrder::Recipe(order);
+                return Ok(EditorOrder::Recipe(order));
             }
         }
-        EditorOrder::Text(Box::new(PromptOrder {
+        Ok(EditorOrder::Text(Box::new(PromptOrder {
             content: prompt.text,
             key: Some(key.to_owned()),
             by: Some(by),
             attachments: prompt.attachments,
             ..PromptOrder::default()
-        }))
+        })))
     }
 
-    /// Sends a prompt, or lets it wait for the end of the run that is going. It is sent again while its arrival is
-    /// uncertain.
-    ///
-    /// # Errors
-    /// The reason why it was not accepted.
-    pub(super) async fn send(
-        &self,
-        conversation: &str,
-        prompt: &EditorOrder,
-    ) -> Result<PromptPlace, String> {
-        let route = match prompt {
+    /// Sends a prompt, again while its arrival is uncertain.
+    pub(super) async fn send(&self, conversation: &str, order: &EditorOrder) -> PromptReceipt {
+        let route = match order {
             EditorOrder::Text(order) => routes::prompt(conversation, order),
             EditorOrder::Recipe(order) => order.route(conversation),
         };
         let mut tries = 0;
         let began = Instant::now();
         loop {
-            let connection = self.connection().await.map_err(|error| error.to_string())?;
-            let error = match connection.ask(&route).await {
-                Ok(PromptAnswer { run_id }) => return Ok(PromptPlace::Run(run_id)),
+            let sent = match self.connection().await {
+                Ok(connection) => connection.ask(&route).await,
+                Err(error) => return PromptReceipt::Refused(error.to_string()),
+            };
+            let error = match sent {
+                Ok(PromptAnswer { run_id }) => return PromptReceipt::Accepted(run_id),
                 Err(error) => ApiError::from(error),
             };
-            let error = match (error.is_busy(), prompt) {
-                (true, EditorOrder::Text(order)) => {
-                    let route = routes::queue(conversation, Queue::FollowUp, order);
-                    match connection.ask(&route).await {
-                        Ok(QueueAnswer { item }) => return Ok(PromptPlace::Queue(item)),
-                        Err(error) => ApiError::from(error),
-                    }
-                }
-                (_, _) => error,
-            };
+            if error.is_busy() {
+                return PromptReceipt::Busy;
+            }
             let wait = Self::patience().wait(tries);
             if !may_send_again(&error) || began.elapsed() + wait > RESENDING {
-                return Err(error.to_string());
+                return PromptReceipt::Refused(error.to_string());
             }
             tries += 1;
             tokio::time::sleep(wait).await;
@@ -238,25 +230,24 @@ impl AcpService {
     }
 
     /// The skills and templates of a folder.
-    pub(super) async fn commands(&self, folder: &str) -> Vec<OfferedCommand> {
+    ///
+    /// # Errors
+    /// If the service does not list them.
+    pub(super) async fn commands(&self, folder: &str) -> Result<Vec<OfferedCommand>, ApiError> {
         let folder = Some(folder);
         let mut commands = Vec::new();
         for (recipe, route) in [
             (Recipe::Skill, routes::skills(folder)),
             (Recipe::Template, routes::templates(folder)),
         ] {
-            match self.ask(&route.answered_as::<NamedList>()).await {
-                Ok(NamedList { named }) => {
-                    commands.extend(named.into_iter().map(|one| OfferedCommand {
-                        recipe,
-                        name: one.name,
-                        description: one.description,
-                    }));
-                }
-                Err(error) => log::info!("no commands can be offered: {error}"),
-            }
+            let NamedList { named } = self.ask_again(&route.answered_as()).await?;
+            commands.extend(named.into_iter().map(|one| OfferedCommand {
+                recipe,
+                name: one.name,
+                description: one.description,
+            }));
         }
-        commands
+        Ok(commands)
     }
 }
 

@@ -1,6 +1,6 @@
 //! A session: a conversation that an editor follows.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::future::pending;
 use std::rc::Rc;
 use std::time::Duration;
@@ -17,8 +17,8 @@ use crate::client::acp::message::RpcError;
 use crate::client::acp::options::SessionOptions;
 use crate::client::acp::pending::PendingPrompt;
 use crate::client::acp::permission::{permission_answer, permission_options};
-use crate::client::acp::run_end::PromptEnd;
-use crate::client::acp::service::{AcpService, OfferedCommand, PromptPlace};
+use crate::client::acp::run_end::{PromptEnd, lost_run_end};
+use crate::client::acp::service::{AcpService, OfferedCommand, PromptReceipt};
 use crate::client::acp::tool_call::asked_call;
 use crate::client::acp::view::{SessionOutput, SessionView};
 use crate::client::api::error::ApiError;
@@ -26,6 +26,12 @@ use crate::client::api::follower::{EventFollower, FollowFrom, FollowerEvent};
 
 /// Time between two updates with the output of running calls.
 const OUTPUT_PAUSE: Duration = Duration::from_millis(200);
+/// Time after the beginning of a break at which prompts are answered with an error.
+const MAX_BREAK: Duration = Duration::from_secs(10);
+/// Number of events of the past that open calls are looked for in, if the past is not sent.
+const TAIL: usize = 200;
+/// Time until a prompt is sent again that was refused for a run which this session does not see.
+const BUSY_PAUSE: Duration = Duration::from_millis(200);
 
 /// An order of the editor for a session.
 #[derive(Debug)]
@@ -62,8 +68,10 @@ pub(super) enum SessionOrder {
         /// The request of the editor.
         request: Value,
     },
-    /// End the session: another one takes its place.
-    Replace,
+    /// End the session, for this reason.
+    End(&'static str),
+    /// Carry out what was ordered, and end: the editor has left.
+    Leave,
 }
 
 /// The beginning of a session.
@@ -74,8 +82,8 @@ pub(super) struct SessionStart {
     pub(super) folder: String,
     /// True if the past is sent; that of a new conversation is what happens while it is opened.
     pub(super) has_past: bool,
-    /// The request that is answered once the past was sent.
-    pub(super) loading: Option<Value>,
+    /// The request that is answered once everything up to now was received.
+    pub(super) opening: Option<Value>,
     /// The settings to choose.
     pub(super) options: SessionOptions,
     /// True if the editor shows notices.
@@ -93,7 +101,9 @@ pub(super) struct AcpSession {
     orders: UnboundedSender<SessionOrder>,
     prompts: Vec<PendingPrompt>,
     /// The approvals that the editor is asked about, with the requests.
-    permissions: BTreeMap<u64, (Box<Approval>, u64)>,
+    permissions: BTreeMap<u64, (Approval, u64)>,
+    /// The approvals that the editor has answered, until the service says so.
+    answered: BTreeSet<u64>,
     commands: Vec<OfferedCommand>,
     errands: SessionErrands,
     /// The time of the next update with output.
@@ -111,6 +121,8 @@ struct SessionLink {
     position: Option<String>,
     /// True once everything of the past was received.
     is_attached: bool,
+    /// The beginning of the present break.
+    down_since: Option<Instant>,
 }
 
 impl SessionLink {
@@ -125,11 +137,6 @@ impl SessionLink {
         }
         follower.next().await
     }
-
-    /// True if orders can be carried out: the past was sent, or cannot be.
-    fn takes_orders(&self) -> bool {
-        self.is_attached || self.follower.is_none()
-    }
 }
 
 impl AcpSession {
@@ -142,10 +149,12 @@ impl AcpSession {
     ) -> Self {
         let from = match start.has_past {
             true => FollowFrom::After("0".to_owned()),
-            false => FollowFrom::Snapshot(1),
+            false => FollowFrom::Snapshot(TAIL),
         };
+        // An editor may have messages of an earlier process.
+        let prefix = format!("{:08x}", fastrand::u32(..));
         let mut session = Self {
-            view: SessionView::new(start.folder.clone(), start.has_notices),
+            view: SessionView::new(&prefix, start.folder.clone(), start.has_notices),
             errands: SessionErrands::new(Rc::clone(&service), start.conversation.clone()),
             service,
             outbox,
@@ -154,6 +163,7 @@ impl AcpSession {
             orders,
             prompts: Vec::new(),
             permissions: BTreeMap::new(),
+            answered: BTreeSet::new(),
             commands: Vec::new(),
             output_due: None,
         };
@@ -161,19 +171,17 @@ impl AcpSession {
         session
     }
 
-    /// Follows the conversation until the editor closes the session, or all senders of orders were dropped.
+    /// Follows the conversation until the editor closes the session or leaves.
     pub(super) async fn run(mut self, mut orders: UnboundedReceiver<SessionOrder>) {
         loop {
             let output_due = self.output_due;
             tokio::select! {
                 biased;
-                order = orders.recv(), if self.link.takes_orders() => match order {
+                order = orders.recv() => match order {
                     Some(SessionOrder::Close { request }) => return self.close(&request).await,
-                    Some(SessionOrder::Replace) => {
-                        return self.give_up("the session was loaded again").await;
-                    }
-                    Some(order) => self.obey(order),
-                    None => return,
+                    Some(SessionOrder::End(reason)) => return self.give_up(reason).await,
+                    Some(SessionOrder::Leave) | None => return self.leave().await,
+                    Some(order) => self.obey(order).await,
                 },
                 Some(end) = self.errands.next() => self.errand_ended(end).await,
                 step = self.link.next() => self.step(step).await,
@@ -188,7 +196,7 @@ impl AcpSession {
 
     /// Opens the stream of the conversation.
     fn follow(&mut self, from: FollowFrom) {
-        let (config, name) = (&self.service.config, self.service.name.borrow());
+        let (config, name) = (self.service.config(), self.service.name.borrow());
         let (patience, conversation) = (AcpService::patience(), &self.start.conversation);
         let follower = EventFollower::new(config, patience, conversation, &name, from);
         self.link.follower = Some(follower);
@@ -217,42 +225,49 @@ impl AcpSession {
             }
             Ok(FollowerEvent::Down { error, wait, .. }) => {
                 log::info!("{error}; attaching again in {wait:?}");
-                self.link.resume_at = Some(Instant::now() + wait);
+                let now = Instant::now();
+                self.link.resume_at = Some(now + wait);
+                let is_long = now - *self.link.down_since.get_or_insert(now) >= MAX_BREAK;
+                if is_long && self.has_waiting_requests() {
+                    self.fail(&error).await;
+                }
             }
             Ok(FollowerEvent::Found(_) | FollowerEvent::Workflow { .. } | FollowerEvent::Up) => {}
             Err(error) => {
                 self.link.follower = None;
-                let reason = format!("{error}; the conversation is kept");
-                log::warn!("{reason}");
-                if let Some(request) = self.start.loading.take() {
-                    let error = RpcError::failed(reason.clone());
-                    self.outbox.send(error.answer(&request)).await;
-                }
-                self.give_up(&reason).await;
+                self.fail(&error).await;
             }
         }
+    }
+
+    /// True if requests of the editor or questions to it have no answer.
+    fn has_waiting_requests(&self) -> bool {
+        !self.prompts.is_empty() || !self.permissions.is_empty() || self.start.opening.is_some()
+    }
+
+    /// Answers everything with an error.
+    async fn fail(&mut self, error: &ApiError) {
+        let reason = format!("{error}; the conversation is kept");
+        log::warn!("{reason}");
+        self.give_up(&reason).await;
     }
 
     async fn send_all(&mut self, outputs: Vec<SessionOutput>) {
         for output in outputs {
             match output {
                 SessionOutput::Update(update) => self.send_update(&update).await,
-                SessionOutput::Asked(approval) => self.ask_permission(approval).await,
+                SessionOutput::Asked(approval) => self.ask_permission(*approval).await,
                 SessionOutput::Closed(id) => {
+                    self.answered.remove(&id);
                     if let Some((_, request)) = self.permissions.remove(&id) {
                         self.outbox.withdraw(request).await;
                     }
                 }
-                SessionOutput::Taken { key, run } => self.place(&key, PromptPlace::Run(run)),
-                SessionOutput::Withdrawn(items) => {
-                    let is_one = |prompt: &PendingPrompt| {
-                        prompt.item.is_some_and(|item| items.contains(&item))
-                    };
-                    self.end_prompts(is_one, &Ok("cancelled")).await;
-                }
+                SessionOutput::Taken { key, run } => self.accept(&key, run),
                 SessionOutput::Ended { run, end } => {
                     let is_its = |prompt: &PendingPrompt| prompt.run == Some(run);
                     self.end_prompts(is_its, &end).await;
+                    self.send_waiting(Duration::ZERO);
                 }
                 SessionOutput::NewSettings if self.link.is_attached => self.errands.find_options(),
                 SessionOutput::NewSettings => {}
@@ -264,13 +279,34 @@ impl AcpSession {
     /// Everything of the past was sent.
     async fn attached(&mut self) {
         self.link.is_attached = true;
-        if let Some(request) = self.start.loading.take() {
+        self.link.down_since = None;
+        if let Some(request) = self.start.opening.take() {
             let options = &self.start.options;
             let result =
                 json!({"modes": options.modes(), "configOptions": options.config_options()});
             self.outbox.answer(&request, &result).await;
         }
+        for approval in self.view.open_approvals() {
+            self.ask_permission(approval).await;
+        }
+        let runs: Vec<u64> = self
+            .prompts
+            .iter()
+            .filter_map(|prompt| prompt.run)
+            .collect();
+        // Of later runs the stream knows nothing yet.
+        let (now, last) = (self.view.run(), self.view.last_run());
+        let is_over = |run: &u64| now != Some(*run) && *run <= last;
+        for run in runs.into_iter().filter(is_over) {
+            let end = self.view.end_of_run(run).unwrap_or_else(lost_run_end);
+            self.end_prompts(|prompt| prompt.run == Some(run), &end)
+                .await;
+        }
+        self.errands.find_options();
         self.errands.find_commands(self.start.folder.clone());
+        if self.view.run().is_none() {
+            self.send_waiting(Duration::ZERO);
+        }
     }
 
     async fn send_update(&self, update: &Value) {
@@ -278,12 +314,13 @@ impl AcpSession {
         self.outbox.notify("session/update", &params).await;
     }
 
-    fn obey(&mut self, order: SessionOrder) {
+    async fn obey(&mut self, order: SessionOrder) {
         match order {
             SessionOrder::Prompt { request, prompt } => self.prompt(request, prompt),
-            SessionOrder::Cancel => self.cancel(),
+            SessionOrder::Cancel => self.cancel().await,
             SessionOrder::CancelRequest(request) => {
-                self.cancel_prompts(|prompt| prompt.request == request);
+                self.cancel_prompts(|prompt| prompt.request == request)
+                    .await;
             }
             SessionOrder::Permission { approval, result } => self.permit(approval, result.as_ref()),
             SessionOrder::Change {
@@ -292,47 +329,40 @@ impl AcpSession {
                 wants_options,
             } => self.errands.change(request, change, wants_options),
             // These end the session before.
-            SessionOrder::Close { .. } | SessionOrder::Replace => {}
+            SessionOrder::Close { .. } | SessionOrder::End(_) | SessionOrder::Leave => {}
         }
     }
 
     fn prompt(&mut self, request: Value, prompt: EditorPrompt) {
         let key = format!("acp-{:016x}{:016x}", fastrand::u64(..), fastrand::u64(..));
         self.view.expect(&key);
-        self.prompts.push(PendingPrompt::new(request, key.clone()));
+        // It starts the service where none runs.
+        self.link.down_since = None;
         // After the stream was given up, the prompt starts the service.
         if self.link.follower.is_none() {
             let from = match self.link.position.clone() {
                 Some(position) => FollowFrom::After(position),
-                None => FollowFrom::Snapshot(1),
+                None => FollowFrom::Snapshot(TAIL),
             };
             self.follow(from);
         }
-        self.errands.send(key, prompt, self.start.folder.clone());
+        let prompt = PendingPrompt::new(request, key, prompt);
+        self.errands
+            .send(&prompt, &self.start.folder, Duration::ZERO);
+        self.prompts.push(prompt);
+    }
+
+    /// Sends the first prompt that waits for the end of a run, after a while.
+    fn send_waiting(&mut self, after: Duration) {
+        if let Some(prompt) = self.prompts.iter_mut().find(|prompt| prompt.is_waiting) {
+            prompt.is_waiting = false;
+            self.errands.send(prompt, &self.start.folder, after);
+        }
     }
 
     async fn errand_ended(&mut self, end: ErrandEnd) {
         match end {
-            ErrandEnd::Sent {
-                key,
-                sent: Ok(place),
-            } => {
-                self.place(&key, place);
-                // Its run may have ended before the answer came.
-                if let PromptPlace::Run(run) = place
-                    && let Some(end) = self.view.end_of_run(run)
-                {
-                    let is_its = |prompt: &PendingPrompt| prompt.run == Some(run);
-                    self.end_prompts(is_its, &end).await;
-                }
-            }
-            ErrandEnd::Sent {
-                key,
-                sent: Err(reason),
-            } => {
-                self.end_prompts(|prompt| prompt.key == key, &Err(reason))
-                    .await;
-            }
+            ErrandEnd::Sent { key, sent } => self.prompt_sent(&key, sent).await,
             ErrandEnd::Changed {
                 request,
                 wants_options,
@@ -352,57 +382,86 @@ impl AcpSession {
             } => self.outbox.send(error.answer(&request)).await,
             ErrandEnd::Options(options) => self.show_options(options).await,
             ErrandEnd::Commands(commands) => self.show_commands(commands).await,
+            // The operator is asked again.
+            ErrandEnd::NotAnswered(id) => {
+                self.answered.remove(&id);
+                let mut open = self.view.open_approvals().into_iter();
+                if let Some(approval) = open.find(|open| open.id == id)
+                    && self.link.is_attached
+                {
+                    self.ask_permission(approval).await;
+                }
+            }
             ErrandEnd::Done => {}
         }
     }
 
-    /// Notes the place of a prompt, and takes it from there if it was cancelled meanwhile.
-    fn place(&mut self, key: &str, place: PromptPlace) {
+    async fn prompt_sent(&mut self, key: &str, sent: PromptReceipt) {
+        match sent {
+            PromptReceipt::Accepted(run) => {
+                self.link.resume_at = None;
+                self.accept(key, run);
+                // Its run may have ended before the answer came.
+                if let Some(end) = self.view.end_of_run(run) {
+                    let is_its = |prompt: &PendingPrompt| prompt.run == Some(run);
+                    self.end_prompts(is_its, &end).await;
+                }
+            }
+            PromptReceipt::Busy => {
+                let is_cancelled =
+                    |prompt: &PendingPrompt| prompt.key == key && prompt.is_cancelled;
+                self.end_prompts(is_cancelled, &Ok("cancelled")).await;
+                if let Some(prompt) = self.prompts.iter_mut().find(|prompt| prompt.key == key) {
+                    prompt.is_waiting = true;
+                }
+                // Its end may have come before, or its beginning comes after.
+                if self.view.run().is_none() {
+                    self.send_waiting(BUSY_PAUSE);
+                }
+            }
+            PromptReceipt::Refused(reason) => {
+                // One that is in a run was accepted, though its answer was lost.
+                let is_it = |prompt: &PendingPrompt| prompt.key == key && prompt.run.is_none();
+                self.end_prompts(is_it, &Err(reason)).await;
+                if self.view.run().is_none() {
+                    self.send_waiting(Duration::ZERO);
+                }
+            }
+        }
+    }
+
+    /// Notes the run of a prompt, and cancels it if the prompt was cancelled meanwhile.
+    fn accept(&mut self, key: &str, run: u64) {
         let mut prompts = self.prompts.iter_mut();
-        let Some(prompt) = prompts.find(|prompt| prompt.key == key) else {
-            return;
-        };
-        match place {
-            PromptPlace::Run(run) => {
-                let is_known = prompt.run.replace(run) == Some(run);
-                prompt.item = None;
-                if prompt.is_cancelled && !is_known {
-                    self.errands.cancel(run);
-                }
+        if let Some(prompt) = prompts.find(|prompt| prompt.key == key) {
+            let is_known = prompt.run.replace(run) == Some(run);
+            if prompt.is_cancelled && !is_known {
+                self.errands.cancel(run);
             }
-            // It may have been taken out of the queue by now.
-            PromptPlace::Queue(item) if prompt.run.is_none() => {
-                prompt.item = Some(item);
-                if prompt.is_cancelled {
-                    self.errands.withdraw(item);
-                }
-            }
-            PromptPlace::Queue(_) => {}
         }
     }
 
     /// Cancels the prompts of the editor, or the run of another client if there are none.
-    fn cancel(&mut self) {
+    async fn cancel(&mut self) {
         if self.prompts.is_empty()
             && let Some(run) = self.view.run()
         {
             self.errands.cancel(run);
         }
-        self.cancel_prompts(|_| true);
+        self.cancel_prompts(|_| true).await;
     }
 
-    fn cancel_prompts(&mut self, is_meant: impl Fn(&PendingPrompt) -> bool) {
+    async fn cancel_prompts(&mut self, is_meant: impl Fn(&PendingPrompt) -> bool) {
         for prompt in &mut self.prompts {
-            if is_meant(prompt) && !prompt.is_cancelled {
+            if is_meant(prompt) {
                 prompt.is_cancelled = true;
-                match (prompt.run, prompt.item) {
-                    (Some(run), _) => self.errands.cancel(run),
-                    (None, Some(item)) => self.errands.withdraw(item),
-                    // It is on its way.
-                    (None, None) => {}
+                if let Some(run) = prompt.run {
+                    self.errands.cancel(run);
                 }
             }
         }
+        let is_held = |prompt: &PendingPrompt| prompt.is_cancelled && prompt.is_waiting;
+        self.end_prompts(is_held, &Ok("cancelled")).await;
     }
 
     /// Answers the requests of prompts.
@@ -412,17 +471,21 @@ impl AcpSession {
         }
     }
 
-    /// Answers all prompts, and takes all questions back.
+    /// Answers all requests, and takes all questions back.
     async fn give_up(&mut self, reason: &str) {
+        if let Some(request) = self.start.opening.take() {
+            let error = RpcError::failed(reason);
+            self.outbox.send(error.answer(&request)).await;
+        }
         self.end_prompts(|_| true, &Err(reason.to_owned())).await;
         for (_, request) in std::mem::take(&mut self.permissions).into_values() {
             self.outbox.withdraw(request).await;
         }
     }
 
-    async fn ask_permission(&mut self, approval: Box<Approval>) {
+    async fn ask_permission(&mut self, approval: Approval) {
         let id = approval.id;
-        if self.permissions.contains_key(&id) {
+        if self.permissions.contains_key(&id) || self.answered.contains(&id) {
             return;
         }
         let params = json!({
@@ -462,6 +525,7 @@ impl AcpSession {
             by: None,
             key: None,
         };
+        self.answered.insert(id);
         self.errands.answer(id, order);
     }
 
@@ -500,9 +564,14 @@ impl AcpSession {
         self.send_update(&update).await;
     }
 
+    /// Waits for what was ordered last.
+    async fn leave(mut self) {
+        while self.errands.next().await.is_some() {}
+    }
+
     /// Ends the session, and cancels the prompts of this editor.
     async fn close(mut self, request: &Value) {
-        self.cancel_prompts(|_| true);
+        self.cancel_prompts(|_| true).await;
         while let Some(end) = self.errands.next().await {
             self.errand_ended(end).await;
         }

@@ -43,25 +43,25 @@ pub(super) fn asked_call(approval: &Approval) -> Value {
     let title = match &approval.subject {
         Subject::Change(change) => {
             content.extend(change_content(change));
-            content.extend(change.notes.iter().map(|note| text_content(note)));
+            content.extend(change.notes.iter().map(|note| line_content(note)));
             locations.push(change_location(change));
             words::changed(change)
         }
         Subject::Command(plan) => {
-            content.push(fenced_content(&plan.command));
-            content.extend(plan.why.as_deref().map(text_content));
-            content.push(text_content(&words::command(plan)));
-            content.extend(plan.gaps.iter().map(|gap| text_content(gap)));
+            content.push(judged_content(&plan.command));
+            content.extend(plan.why.as_deref().map(judged_content));
+            content.push(line_content(&words::command(plan)));
+            content.extend(plan.gaps.iter().map(|gap| line_content(gap)));
             plan.command.clone()
         }
         Subject::McpCall(call) => {
-            content.push(fenced_content(&call.input));
-            content.push(text_content(&words::mcp_call(call)));
-            content.extend(call.gaps.iter().map(|gap| text_content(gap)));
+            content.push(judged_content(&call.input));
+            content.push(line_content(&words::mcp_call(call)));
+            content.extend(call.gaps.iter().map(|gap| line_content(gap)));
             format!("{}.{}", call.server, call.tool)
         }
     };
-    content.push(text_content(&approval.because));
+    content.push(line_content(&approval.because));
     content.extend(words::beyond_undo(&approval.subject).map(|line| text_content(&line)));
     json!({
         "toolCallId": approval.call,
@@ -91,6 +91,17 @@ pub(super) fn call_kind(name: &str) -> &'static str {
         "web_fetch" => "fetch",
         _ => "other",
     }
+}
+
+/// A text that an operator judges, with every hidden character made visible.
+fn judged_content(text: &str) -> Value {
+    let lines: Vec<String> = text.lines().map(visible::judged).collect();
+    fenced_content(&lines.join("\n"))
+}
+
+/// A line about a question.
+fn line_content(text: &str) -> Value {
+    text_content(&visible::line(text))
 }
 
 /// The kind of a tool in a question. Some clients allow what reads and searches without asking anyone.

@@ -37,8 +37,6 @@ pub(super) enum SessionOutput {
         /// The run.
         run: u64,
     },
-    /// Messages were withdrawn from a queue.
-    Withdrawn(Vec<u64>),
     /// A run has ended.
     Ended {
         /// The run.
@@ -71,23 +69,27 @@ pub(super) struct SessionView {
     approvals: BTreeMap<u64, Box<Approval>>,
     /// The run that is going.
     run: Option<u64>,
+    /// The last run that has begun.
+    last_run: u64,
     ended: EndedRuns,
     /// The reason why the last reply ended, in the API's words.
     stop_reason: String,
 }
 
 impl SessionView {
-    /// A view that has seen nothing. `has_notices` is true if the editor shows notices.
-    pub(super) fn new(folder: String, has_notices: bool) -> Self {
+    /// A view that has seen nothing. The names of its messages begin with a prefix. `has_notices` is true if the editor
+    /// shows notices.
+    pub(super) fn new(prefix: &str, folder: String, has_notices: bool) -> Self {
         Self {
             folder,
             has_notices,
             is_live: false,
             own: HashSet::new(),
-            messages: SessionMessages::default(),
-            calls: SessionCalls::default(),
+            messages: SessionMessages::new(prefix),
+            calls: SessionCalls::new(prefix),
             approvals: BTreeMap::new(),
             run: None,
+            last_run: 0,
             ended: EndedRuns::default(),
             stop_reason: String::new(),
         }
@@ -101,6 +103,19 @@ impl SessionView {
     /// The run that is going.
     pub(super) fn run(&self) -> Option<u64> {
         self.run
+    }
+
+    /// The last run that has begun; 0 if there was none.
+    pub(super) fn last_run(&self) -> u64 {
+        self.last_run
+    }
+
+    /// The approvals that are open.
+    pub(super) fn open_approvals(&self) -> Vec<Approval> {
+        self.approvals
+            .values()
+            .map(|open| open.as_ref().clone())
+            .collect()
     }
 
     /// The end of a run, if it is one of the last.
@@ -121,6 +136,7 @@ impl SessionView {
     /// Continues from a snapshot.
     pub(super) fn begin(&mut self, snapshot: ConversationSnapshot) -> SessionOutputs {
         let mut outputs = self.forget(&snapshot);
+        self.calls.restore(&snapshot.history);
         for approval in snapshot.approvals {
             if !self.approvals.contains_key(&approval.id) {
                 outputs.extend(self.asked(Box::new(approval)));
@@ -163,9 +179,9 @@ impl SessionView {
                 vec![SessionOutput::Update(update)]
             }
             Event::SettingsChanged { .. } => vec![SessionOutput::NewSettings],
-            Event::Withdrawn { items, .. } => vec![SessionOutput::Withdrawn(items)],
             Event::RunStarted { run_id, .. } => {
                 self.run = Some(run_id);
+                self.last_run = self.last_run.max(run_id);
                 Vec::new()
             }
             Event::RunEnded {
@@ -174,9 +190,19 @@ impl SessionView {
                 message,
                 ..
             } => vec![self.ended(run_id, outcome, &message)],
+            // A conversation that cannot write its journal says this alone.
+            Event::Status {
+                state: ActivityState::Error,
+                message,
+                ..
+            } if self.run.is_some() => {
+                let run = self.run.unwrap_or_default();
+                vec![self.ended(run, EndOutcome::Error, &message)]
+            }
             Event::Attached { state, run_id, .. } => {
                 let is_going = !matches!(state, ActivityState::Idle | ActivityState::Error);
-                self.attached(run_id.filter(|_| is_going))
+                // A run that waits for an answer since before the service was started again is not named.
+                self.attached(run_id.or(self.run.filter(|_| is_going)))
             }
             Event::Reset { snapshot, .. } => self.begin(*snapshot),
             event => updates(self.notice(&event)),
@@ -191,6 +217,7 @@ impl SessionView {
         files: &[Attachment],
     ) -> SessionOutputs {
         self.run = run.or(self.run);
+        self.last_run = self.last_run.max(self.run.unwrap_or_default());
         let mut outputs = Vec::new();
         if let (Some(key), Some(run)) = (&key, self.run) {
             let key = key.clone();
@@ -306,11 +333,7 @@ impl SessionView {
     fn attached(&mut self, run: Option<u64>) -> SessionOutputs {
         let mut outputs: SessionOutputs = self.lost_run(run).into_iter().collect();
         self.run = run;
-        if !self.is_live {
-            self.is_live = true;
-            let open = self.approvals.values().cloned();
-            outputs.extend(open.map(SessionOutput::Asked));
-        }
+        self.is_live = true;
         outputs.push(SessionOutput::Attached);
         outputs
     }
@@ -329,18 +352,28 @@ impl SessionView {
         let is_open = |id: &u64| snapshot.approvals.iter().any(|open| open.id == *id);
         let closed = self.approvals.extract_if(.., |id, _| !is_open(id));
         let mut outputs: SessionOutputs = closed.map(|(id, _)| SessionOutput::Closed(id)).collect();
-        let run = self.run;
-        let mut past = snapshot.history.events.iter();
-        let ended = past.find_map(|past| match &past.event {
-            Event::RunEnded {
-                run_id,
-                outcome,
-                message,
-                ..
-            } if Some(*run_id) == run => Some((*run_id, *outcome, message)),
-            _ => None,
-        });
-        outputs.extend(ended.map(|(run, outcome, message)| self.ended(run, outcome, message)));
+        let ended = snapshot
+            .history
+            .events
+            .iter()
+            .filter_map(|past| match &past.event {
+                Event::RunEnded {
+                    run_id,
+                    outcome,
+                    message,
+                    ..
+                } => Some((*run_id, *outcome, message)),
+                _ => None,
+            });
+        for (run, outcome, message) in ended {
+            if self.ended.end(run).is_none() {
+                let end = prompt_end(outcome, message, "");
+                self.ended.add(run, end.clone());
+                self.last_run = self.last_run.max(run);
+                outputs.push(SessionOutput::Ended { run, end });
+            }
+        }
+        self.run = self.run.filter(|run| self.ended.end(*run).is_none());
         let is_going = matches!(
             snapshot.summary.state,
             ConversationState::Running | ConversationState::WaitingApproval
@@ -348,6 +381,7 @@ impl SessionView {
         let now = snapshot.summary.run_id.filter(|_| is_going);
         outputs.extend(self.lost_run(now));
         self.run = now;
+        self.last_run = self.last_run.max(now.unwrap_or_default());
         outputs
     }
 

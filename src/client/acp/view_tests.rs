@@ -5,7 +5,7 @@ use crate::client::acp::content::fenced_content;
 
 /// A view behind its past.
 fn live() -> SessionView {
-    let mut view = SessionView::new("/work".to_owned(), true);
+    let mut view = SessionView::new("m", "/work".to_owned(), true);
     feed(
         &mut view,
         json!({"type": "attached", "conversation": "c", "position": "p", "state": "idle", "message": ""}),
@@ -43,18 +43,18 @@ fn run_ended(run: u64, outcome: &str, message: &str) -> Value {
 #[test]
 fn what_was_sent_of_a_reply_is_not_sent_again_and_a_void_reply_gets_a_new_message() {
     let mut view = live();
-    assert_eq!(feed(&mut view, delta(0, 0, "Hel")), chunk("Hel", "m1"));
-    assert_eq!(feed(&mut view, delta(0, 3, "lo")), chunk("lo", "m1"));
+    assert_eq!(feed(&mut view, delta(0, 0, "Hel")), chunk("Hel", "m-1"));
+    assert_eq!(feed(&mut view, delta(0, 3, "lo")), chunk("lo", "m-1"));
     let text = json!({"type": "text", "content": "Hello!"});
-    assert_eq!(feed(&mut view, text.clone()), chunk("!", "m1"));
+    assert_eq!(feed(&mut view, text.clone()), chunk("!", "m-1"));
     // Nothing of it was seen.
-    assert_eq!(feed(&mut view, text), chunk("Hello!", "m2"));
+    assert_eq!(feed(&mut view, text), chunk("Hello!", "m-2"));
     // The request failed and is repeated.
-    assert_eq!(feed(&mut view, delta(0, 0, "On")), chunk("On", "m3"));
+    assert_eq!(feed(&mut view, delta(0, 0, "On")), chunk("On", "m-3"));
     assert_eq!(feed(&mut view, json!({"type": "discarded"})), []);
-    assert_eq!(feed(&mut view, delta(0, 0, "One")), chunk("One", "m4"));
+    assert_eq!(feed(&mut view, delta(0, 0, "One")), chunk("One", "m-4"));
     // Another beginning without a word.
-    assert_eq!(feed(&mut view, delta(0, 0, "Two")), chunk("Two", "m5"));
+    assert_eq!(feed(&mut view, delta(0, 0, "Two")), chunk("Two", "m-5"));
     let text = json!({"type": "text", "content": "Two"});
     assert_eq!(feed(&mut view, text), []);
 }
@@ -175,6 +175,10 @@ fn a_run_that_the_service_does_not_know_any_more_has_ended() {
         feed(&mut view, attached(Some(3), "running_tool")),
         [SessionOutput::Attached]
     );
+    assert_eq!(
+        feed(&mut view, attached(None, "waiting_approval")),
+        [SessionOutput::Attached]
+    );
     let end = Err("the run ended: interrupted: the service was stopped in it".to_owned());
     assert_eq!(
         feed(&mut view, attached(None, "idle")),
@@ -188,7 +192,7 @@ fn a_run_that_the_service_does_not_know_any_more_has_ended() {
 /// Spec: [ACP-04] [ACP-08]
 #[test]
 fn of_the_past_only_what_is_still_open_is_asked() {
-    let mut view = SessionView::new("/work".to_owned(), false);
+    let mut view = SessionView::new("m", "/work".to_owned(), false);
     let asked = |id: u64| {
         let change = json!({
             "path": "/work/a", "action": "made", "added": 1, "removed": 0, "diff": "@@ -0,0 +1 @@\n+y\n",
@@ -208,11 +212,9 @@ fn of_the_past_only_what_is_still_open_is_asked() {
         "type": "attached", "conversation": "c", "position": "p", "state": "waiting_approval",
         "message": "", "run_id": 1,
     });
-    let open = feed(&mut view, attached);
-    let [SessionOutput::Asked(approval), SessionOutput::Attached] = &open[..] else {
-        panic!("{open:?}");
-    };
-    assert_eq!(approval.id, 2);
+    assert_eq!(feed(&mut view, attached), [SessionOutput::Attached]);
+    let open: Vec<u64> = view.open_approvals().iter().map(|open| open.id).collect();
+    assert_eq!(open, [2]);
     assert!(matches!(
         feed(&mut view, asked(3))[..],
         [SessionOutput::Asked(_)]
@@ -232,7 +234,7 @@ fn prompts_of_others_are_shown_and_own_ones_are_not() {
     assert_eq!(feed(&mut view, user("own")), [taken("own")]);
     let shown = SessionOutput::Update(json!({
         "sessionUpdate": "user_message_chunk", "content": {"type": "text", "text": "Hello"},
-        "messageId": "m1",
+        "messageId": "m-1",
     }));
     assert_eq!(feed(&mut view, user("other")), [taken("other"), shown]);
 }

@@ -2,11 +2,11 @@
 
 use clap::Args;
 
-use crate::client::acp::{self, AcpOptions};
-use crate::client::background;
+use crate::client::acp;
 use crate::client::commands::common::CallerArgs;
 use crate::client::error::CommandError;
 use crate::client::output::Output;
+use crate::client::starter::{ServiceStarter, only_start};
 use crate::config::ClientConfig;
 
 pub(super) const HELP: &str = "\
@@ -44,13 +44,9 @@ pub(super) async fn run(
     output: &mut Output,
 ) -> Result<i32, CommandError> {
     if args.only_start {
-        let serve = background::serve(&config.home, args.demo)?;
-        background::start_told(config, serve, output).await?;
+        only_start(config, args.demo, output).await?;
         return Ok(0);
     }
-    let options = AcpOptions {
-        name: args.caller.name(),
-        is_demo: args.demo,
-    };
-    acp::run(options, config).await
+    let starter = ServiceStarter::new(config, args.demo);
+    acp::run(starter, args.caller.name()).await
 }

@@ -29,7 +29,7 @@ pub(crate) struct Editor {
 impl Editor {
     /// Starts an agent for the service of a state folder, and introduces an editor of that name.
     pub(crate) async fn named(home: &Path, name: &str, flags: &[&str]) -> Self {
-        let mut editor = Self::silent(home, flags);
+        let mut editor = Self::silent(home, &[&["acp"], flags].concat());
         let info = json!({"name": "test", "title": name, "version": "1"});
         let session = json!({"notices": {}});
         let params = json!({
@@ -40,10 +40,10 @@ impl Editor {
         editor
     }
 
-    /// Starts an agent and says nothing.
-    pub(crate) fn silent(home: &Path, flags: &[&str]) -> Self {
+    /// Starts the program with these arguments and says nothing.
+    pub(crate) fn silent(home: &Path, arguments: &[&str]) -> Self {
         let mut agent = command(home);
-        agent.arg("acp").args(flags).env("RUST_LOG", "info");
+        agent.args(arguments).env("RUST_LOG", "info");
         agent.stdin(Stdio::piped()).stdout(Stdio::piped());
         let log = std::fs::File::options()
             .create(true)

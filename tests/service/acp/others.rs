@@ -65,13 +65,8 @@ async fn a_prompt_during_another_run_waits_for_its_end() {
     );
     editor.update("agent_message_chunk").await;
     let prompt = editor.prompt(&session, "mine").await;
-    let queue = format!("/v1/conversations/{session}/queue");
-    eventually("the queued prompt", async || {
-        here.service.get(&queue).await["items"]
-            .as_array()
-            .unwrap()
-            .len()
-            == 1
+    eventually("the refusal of the prompt", async || {
+        here.service.log().contains("409 Conflict")
     })
     .await;
     gate.open();
@@ -79,35 +74,43 @@ async fn a_prompt_during_another_run_waits_for_its_end() {
     assert_eq!(answer["result"]["stopReason"], "end_turn", "{answer}");
     assert_eq!(text(&updates, "agent_message_chunk"), "two threesecond");
 
-    // One that still waits is withdrawn by a cancel.
-    let gate = Gate::new();
-    let slow = Message::new()
-        .text("One two three")
-        .words_per_delta(1)
-        .gate_after_delta(1, &gate);
-    here.script.extend([Reply::message(slow)]);
-    let answer = here
-        .service
-        .post(&path, r#"{"content": "of another client"}"#)
+    // One that waits behind a run that is cancelled, and one that is cancelled itself.
+    for is_own in [false, true] {
+        let gate = Gate::new();
+        let slow = Message::new()
+            .text("One two three")
+            .words_per_delta(1)
+            .gate_after_delta(1, &gate);
+        here.script.extend([Reply::message(slow)]);
+        let refused = here.service.log().matches("409 Conflict").count();
+        let answer = here
+            .service
+            .post(&path, r#"{"content": "of another client"}"#)
+            .await;
+        assert_eq!(answer.status, 200, "{answer:?}");
+        editor.update("agent_message_chunk").await;
+        let prompt = editor.prompt(&session, "mine").await;
+        eventually("the refusal of the prompt", async || {
+            here.service.log().matches("409 Conflict").count() > refused
+        })
         .await;
-    assert_eq!(answer.status, 200, "{answer:?}");
-    editor.update("agent_message_chunk").await;
-    let prompt = editor.prompt(&session, "mine").await;
-    eventually("the queued prompt", async || {
-        here.service.get(&queue).await["items"]
-            .as_array()
-            .unwrap()
-            .len()
-            == 1
-    })
-    .await;
-    editor
-        .notify("session/cancel", json!({"sessionId": session}))
-        .await;
-    let (_, answer) = editor.answer(prompt).await;
-    assert_eq!(answer["result"]["stopReason"], "cancelled", "{answer}");
-    gate.open();
-    here.service.idle(&session).await;
+        if is_own {
+            let params = json!({"sessionId": session});
+            editor.notify("session/cancel", params).await;
+            let (_, answer) = editor.answer(prompt).await;
+            assert_eq!(answer["result"]["stopReason"], "cancelled", "{answer}");
+            gate.open();
+        } else {
+            here.script.extend([Reply::text("third")]);
+            let cancel = format!("/v1/conversations/{session}/cancel");
+            let answer = here.service.post(&cancel, "{}").await;
+            assert_eq!(answer.status, 200, "{answer:?}");
+            let (updates, answer) = editor.answer(prompt).await;
+            assert_eq!(answer["result"]["stopReason"], "end_turn", "{answer}");
+            assert!(text(&updates, "agent_message_chunk").ends_with("third"));
+        }
+        here.service.idle(&session).await;
+    }
 }
 
 /// Spec: [ACP-12]
@@ -200,4 +203,25 @@ async fn a_prompt_without_a_service_starts_one_again() {
     assert!(!text(&updates, "agent_message_chunk").is_empty());
     let (code, stopped, _) = output(command(home.path()).arg("stop"));
     assert_eq!(code, 0, "{stopped}");
+}
+
+/// Spec: [ACP-09] [ACP-12]
+#[tokio::test]
+async fn what_the_editor_orders_last_is_carried_out() {
+    let (here, mut editor, session) = editing().await;
+    let gate = Gate::new();
+    let slow = Message::new()
+        .text("One two three")
+        .words_per_delta(1)
+        .gate_after_delta(1, &gate);
+    here.script.extend([Reply::message(slow)]);
+    editor.prompt(&session, "Count").await;
+    editor.update("agent_message_chunk").await;
+    let params = json!({"sessionId": session});
+    editor.notify("session/cancel", params).await;
+    assert_eq!(editor.leave().await, Some(0));
+    let path = format!("/v1/conversations/{session}?tail=20");
+    let past = here.service.get(&path).await["history"].to_string();
+    assert!(past.contains(r#""outcome":"cancelled""#), "{past}");
+    gate.open();
 }

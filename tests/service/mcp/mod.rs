@@ -4,6 +4,7 @@ mod attacks;
 mod calls;
 mod faults;
 mod folders;
+mod serve;
 mod servers;
 
 use serde_json::{Value, json};

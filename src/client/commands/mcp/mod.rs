@@ -3,6 +3,7 @@
 mod accept;
 mod add;
 mod list;
+mod serve;
 mod trial;
 mod view;
 
@@ -15,6 +16,7 @@ use crate::client::commands::greeting::{Greeting, greet};
 use crate::client::commands::mcp::accept::{AskOperator, McpAcceptArgs};
 use crate::client::commands::mcp::add::McpAddArgs;
 use crate::client::commands::mcp::list::McpRemoveArgs;
+use crate::client::commands::mcp::serve::McpServeArgs;
 use crate::client::commands::mcp::trial::McpTestArgs;
 use crate::client::error::CommandError;
 use crate::client::interrupts::Interrupts;
@@ -60,6 +62,9 @@ pub(crate) enum McpAction {
     Accept(McpAcceptArgs),
     /// Remove a server from the configuration
     Remove(McpRemoveArgs),
+    /// Be an MCP server itself, whose tools are the conversations of the service
+    #[command(after_help = exits(serve::HELP, "the client closed standard input", "failed", None))]
+    Serve(McpServeArgs),
 }
 
 /// The flags of `harness mcp list`.
@@ -79,6 +84,9 @@ pub(super) async fn run(
     config: &ClientConfig,
     output: &mut Output,
 ) -> Result<i32, CommandError> {
+    if let Some(McpAction::Serve(it)) = &mcp.action {
+        return serve::run(it, config).await;
+    }
     let service = greet(Greeting::Version, config, output).await?;
     let ask = |question: &str| is_at_terminal().then(|| is_confirmed(question));
     let work = carry_out(mcp, &service, &ask, output);
@@ -106,6 +114,8 @@ async fn carry_out(
         Some(McpAction::Add(it)) => return add::run(it, service, ask, output).await,
         Some(McpAction::Test(it)) => return trial::run(it, service, output).await,
         Some(McpAction::Accept(it)) => return accept::run(it, service, ask, output).await,
+        // It has no need of a service that runs already.
+        Some(McpAction::Serve(_)) => {}
     }
     Ok(0)
 }
